@@ -1,0 +1,78 @@
+"""The command line of the benchmarks: `python -m benchmarks NAME [options]`; `list` shows the names.
+
+NumPy and the peers read their thread limits when they are imported. So this file parses first, sets the limits, and
+only then imports the benchmark that was asked for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+import time
+from pathlib import Path
+
+from benchmarks.options import Options
+
+RACES = {
+    "race-pursuit": "benchmarks.races.pursuit",
+    "race-lasso": "benchmarks.races.lasso",
+    "race-correlate": "benchmarks.races.correlate",
+    "race-threads": "benchmarks.races.threads",
+}
+TOOLS = {"make-epitome": "benchmarks.make_epitome"}
+BLAS_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
+
+def parser() -> argparse.ArgumentParser:
+    names = ["all", "list", *RACES, *TOOLS]
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Speed and quality against the peers.")
+    parser.add_argument("name", metavar="NAME", choices=names, help=", ".join(names))
+    parser.add_argument("--images", type=Path, metavar="DIR", help="folder of PNG pictures; without it, scikit-image's")
+    parser.add_argument("--quick", action="store_true", help="fewer pictures and rounds: under 50 s on two cores")
+    parser.add_argument("--threads", type=positive, default=1, metavar="N", help="threads of every competitor (1)")
+    parser.add_argument("--seeds", type=positive, default=1, metavar="K", help="noise seeds 0..K-1 (1)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows here, one JSON object per line")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="make-epitome: the .npy file to write")
+    return parser
+
+
+def positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"needs a whole number of at least 1, got {text!r}")
+    return int(text)
+
+
+def main() -> int:
+    asked = parser().parse_args()
+    if asked.name == "list":
+        print("\n".join([*RACES, *TOOLS]))
+        return 0
+    for variable in BLAS_LIMITS:
+        os.environ[variable] = str(asked.threads)
+    options = Options(
+        images=asked.images, quick=asked.quick, threads=asked.threads, seeds=asked.seeds, output=asked.output
+    )
+    if asked.name in TOOLS:
+        importlib.import_module(TOOLS[asked.name]).run(options)
+        return 0
+    return race(list(RACES) if asked.name == "all" else [asked.name], options, asked.json)
+
+
+def race(names: list[str], options: Options, file: Path | None) -> int:
+    """Run the races in turn. Rows appear, and are safe in the file, as soon as they are measured."""
+    from benchmarks.record import Record, environment
+
+    record = Record(file)
+    record.add(environment(options))
+    for name in names:
+        began = time.perf_counter()
+        for row in importlib.import_module(RACES[name]).run(options):
+            record.add(row)
+        print(f"# {name}: {time.perf_counter() - began:.1f} s", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

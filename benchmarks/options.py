@@ -1,0 +1,25 @@
+"""What the command line asks of every benchmark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    images: Path | None = None  # folder of PNG pictures; None: those inside scikit-image
+    quick: bool = False  # fewer pictures and rounds
+    threads: int = 1  # for every competitor
+    seeds: int = 1  # noise seeds 0 .. seeds-1
+    output: Path | None = None  # where a tool writes its result
+
+    @property
+    def rounds(self) -> int:
+        """How often each competitor runs; medians are taken over the rounds."""
+        return 3 if self.quick else 5
+
+    @property
+    def patience(self) -> float:
+        """Seconds after which one problem gets no further round."""
+        return 4.0 if self.quick else 120.0

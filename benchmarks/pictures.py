@@ -1,0 +1,66 @@
+"""Pictures to race on, and the noise that is added to them."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+FIRST = ("house", "boat", "camera")  # quick runs take pictures in this order, then by name
+SHIPPED = ("camera", "coins", "brick", "moon", "gravel", "clock")  # grey pictures inside scikit-image, no download
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    name: str
+    pixels: NDArray[np.float32]  # (H, W), 0 to 255
+    source: str  # "given" or "scikit-image"
+
+
+def read_pictures(folder: Path | None) -> list[Picture]:
+    """All PNG pictures of a folder in grey, or those inside scikit-image when no folder is named."""
+    found = from_skimage() if folder is None else from_folder(folder)
+    return sorted(found, key=lambda picture: (rank(picture.name), picture.name))
+
+
+def from_folder(folder: Path) -> list[Picture]:
+    from PIL import Image
+
+    files = sorted(folder.glob("*.png"))
+    if not files:
+        raise SystemExit(f"{folder} holds no PNG pictures: give --images another folder")
+    pictures = []
+    for file in files:
+        with Image.open(file, formats=["PNG"]) as image:
+            if image.mode not in {"1", "L", "LA", "P", "RGB", "RGBA"}:  # deeper ones would be clipped to 8 bits
+                print(f"# {file.name}: mode {image.mode} is not 8-bit grey or colour, skipped", file=sys.stderr)
+                continue
+            pictures.append(Picture(file.stem, np.asarray(image.convert("L"), np.float32), "given"))
+    return pictures
+
+
+def from_skimage() -> list[Picture]:
+    try:
+        from skimage import data
+    except ImportError:
+        raise SystemExit("no pictures: name a folder with --images DIR, or install scikit-image") from None
+    return [Picture(name, np.asarray(getattr(data, name)(), np.float32), "scikit-image") for name in SHIPPED]
+
+
+def rank(name: str) -> int:
+    return FIRST.index(name) if name in FIRST else len(FIRST)
+
+
+def named(pictures: list[Picture], name: str) -> Picture:
+    """The picture of that name, else the largest one."""
+    same = [picture for picture in pictures if picture.name == name]
+    return same[0] if same else max(pictures, key=lambda picture: picture.pixels.size)
+
+
+def add_noise(pixels: NDArray[np.float32], sigma: float, seed: int) -> NDArray[np.float32]:
+    """White Gaussian noise, neither rounded nor clipped. The seed alone decides it, not what ran before."""
+    noise = np.random.default_rng(seed).standard_normal(pixels.shape)
+    return (pixels + sigma * noise).astype(np.float32)

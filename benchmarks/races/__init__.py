@@ -1,0 +1,1 @@
+"""Speed at equal results. Each file has `run(options)`, which yields rows as they are measured."""

@@ -1,0 +1,53 @@
+"""SPAMS, the solver of the paper. Columns are signals there, in Fortran order, and atoms have norm one.
+
+`spams.omp` is orthogonal least squares: it adds the atom that decreases the residual most.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from benchmarks.rivals import Problem, Rival, installed
+
+
+def pursuit(problem: Problem) -> list[Rival]:
+    if not installed("spams", "spams-bin"):
+        return []
+    import spams
+
+    X, D = columns(problem)
+    most = min(D.shape)
+    return [
+        Rival(
+            "spams",
+            lambda: spams.omp(X, D, eps=problem.residual, L=most, numThreads=problem.threads),
+            lambda found: as_codes(problem, found),
+        )
+    ]
+
+
+def lasso(problem: Problem) -> list[Rival]:
+    if not installed("spams", "spams-bin"):
+        return []
+    import spams
+
+    X, D = columns(problem)
+    return [
+        Rival(
+            "spams",
+            lambda: spams.lasso(X, D, lambda1=problem.lam, mode=2, numThreads=problem.threads),
+            lambda found: as_codes(problem, found),
+        )
+    ]
+
+
+def columns(problem: Problem) -> tuple[Any, Any]:
+    """`X (m, n)` and `D (m, p)` as SPAMS wants them; the transpose of C-ordered rows is in Fortran order already."""
+    return np.asfortranarray(problem.rows.T), np.asfortranarray(problem.unit.T)
+
+
+def as_codes(problem: Problem, found: Any) -> csr_array:
+    return problem.unscaled(csr_array(found.T))

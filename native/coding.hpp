@@ -1,0 +1,256 @@
+// The loops around the solvers: which patches need work, their correlations in blocks, their codes in order.
+#pragma once
+
+#include "lasso_lars.hpp"
+#include "patches.hpp"
+#include "pursuit.hpp"
+
+namespace epitomes::EPITOMES_ISA {
+
+// Collects codes: slots become atoms, in rising order, without zeros.
+template <class T>
+class Sink {
+   public:
+    Sink(const Atoms<T>& atoms, std::size_t n_expected) : atoms_(atoms) {
+        counts_.reserve(n_expected > 0 ? n_expected : 1);
+        found_.reserve(4 * n_expected + 16);
+        values_.reserve(4 * n_expected + 16);
+    }
+    template <class V>
+    void add(std::size_t n, const std::int32_t* slots, const V* values) {
+        const std::size_t first = found_.size();
+        for (std::size_t k = 0; k < n; k++) {
+            if (values[k] == V(0)) continue;
+            found_.push(atoms_.atom_of_slot[std::size_t(slots[k])]);
+            values_.push(T(values[k]));
+            for (std::size_t i = found_.size() - 1; i > first && found_.data()[i - 1] > found_.data()[i]; i--) {
+                swap(found_.data()[i - 1], found_.data()[i]);
+                swap(values_.data()[i - 1], values_.data()[i]);
+            }
+        }
+        counts_.push(std::int32_t(found_.size() - first));
+    }
+    void add_empty() { counts_.push(0); }
+    Codes<T> release() {
+        Codes<T> codes{};
+        codes.n_rows = counts_.size();
+        codes.n_values = found_.size();
+        codes.counts = counts_.release();
+        codes.atoms = found_.release();
+        codes.values = values_.release();
+        return codes;
+    }
+
+   private:
+    template <class V>
+    static void swap(V& a, V& b) {
+        const V c = a;
+        a = b;
+        b = c;
+    }
+    const Atoms<T>& atoms_;
+    Growing<std::int32_t> counts_, found_;
+    Growing<T> values_;
+};
+
+// A coder gives: is_empty(energy, share); code(i, correlations, energy, share, gram), which returns how many of its
+// slots() and values() are the code; and kNormalises with rescale, for masks.
+template <class T>
+struct PursuitCoder {
+    static constexpr bool kNormalises = true;  // atoms cut by a mask are normalised again
+    PursuitSolver<T> solver;
+    PursuitCoder(const Atoms<T>& atoms, const Pursuit& pursuit) : solver(atoms, pursuit) {}
+    bool is_empty(T energy, T share) const { return solver.is_empty(energy, share); }
+    template <class Gram>
+    std::size_t code(std::size_t, const T* c, T energy, T share, Gram& gram) {
+        return solver.solve(c, energy, share, gram);
+    }
+    void rescale(std::size_t n, const T* scale) {
+        for (std::size_t k = 0; k < n; k++) solver.values[k] *= scale[solver.slots[k]];
+    }
+    const std::int32_t* slots() const { return solver.slots.data(); }
+    const T* values() const { return solver.values.data(); }
+};
+
+template <class T>
+struct LarsCoder {
+    static constexpr bool kNormalises = false;
+    LarsSolver<T> solver;
+    LarsCoder(const Atoms<T>& atoms, const Lasso& lasso, Stop stop) : solver(atoms, lasso, stop) {}
+    bool is_empty(T energy, T share) const { return solver.is_empty(energy, share); }
+    template <class Gram>
+    std::size_t code(std::size_t, const T* c, T energy, T, Gram& gram) {
+        NoKnots<T> none;
+        return solver.solve(c, energy, gram, none);
+    }
+    const std::int32_t* slots() const { return solver.slots(); }
+    const T* values() const { return solver.values(); }
+};
+
+template <class T>
+struct LassoCoder {
+    static constexpr bool kNormalises = false;  // the penalty keeps the norms of the whole atoms
+    const Atoms<T>& atoms;
+    Lasso lasso;
+    Start<T> start;
+    Stop stop;
+    LassoSolver<T> solver;
+    std::unique_ptr<LarsCoder<T>> rescue;  // follows the whole path where the active set went in circles
+    bool is_rescued = false;
+
+    LassoCoder(const Atoms<T>& atoms_, const Lasso& lasso_, const Start<T>& start_, Stop stop_)
+        : atoms(atoms_), lasso(lasso_), start(start_), stop(stop_), solver(atoms_, lasso_, stop_) {}
+    bool is_empty(T energy, T share) const { return solver.is_empty(energy, share); }
+    template <class Gram>
+    std::size_t code(std::size_t i, const T* c, T energy, T share, Gram& gram) {
+        std::size_t n = 0;
+        if (start.begin != nullptr)
+            for (std::int64_t k = start.begin[i]; k < start.begin[i + 1] && n < solver.capacity(); k++, n++) {
+                solver.slots[n] = atoms.slot_of_atom[std::size_t(start.atoms[k])];
+                solver.values[n] = start.values[k];
+            }
+        n = solver.solve(c, energy, n, gram);
+        is_rescued = !solver.is_optimal() && !stop.raised();
+        if (!is_rescued) return n;
+        if (rescue == nullptr) rescue.reset(new LarsCoder<T>(atoms, lasso, stop));
+        return rescue->code(i, c, energy, share, gram);
+    }
+    void rescale(std::size_t, const T*) {}
+    const std::int32_t* slots() const { return is_rescued ? rescue->slots() : solver.slots.data(); }
+    const T* values() const { return is_rescued ? rescue->values() : solver.values.data(); }
+};
+
+template <class T, class Coder, class Gram>
+Codes<T> code_rows(const Atoms<T>& atoms, Gram& gram, const Rows<T>& rows, Coder& coder, Stop stop) {
+    Sink<T> sink(atoms, rows.n);
+    Buffer<T> correlations(kBlock * atoms.padded);
+    const T* working[kBlock];
+    T energies[kBlock];
+    for (std::size_t first = 0; first < rows.n && !stop.raised(); first += kBlock) {
+        const std::size_t n = rows.n - first < kBlock ? rows.n - first : kBlock;
+        std::size_t n_working = 0;
+        for (std::size_t i = 0; i < n; i++) {
+            const T* row = rows.data + (first + i) * atoms.m;
+            energies[i] = row_energy(row, atoms.m);
+            if (!coder.is_empty(energies[i], T(1))) working[n_working++] = row;
+        }
+        correlate_rows(atoms, atoms.packed.data(), working, n_working, correlations.data());
+        const T* c = correlations.data();
+        for (std::size_t i = 0; i < n && !stop.raised(); i++) {
+            if (coder.is_empty(energies[i], T(1))) {
+                sink.add_empty();
+                continue;
+            }
+            const std::size_t found = coder.code(first + i, c, energies[i], T(1), gram);
+            sink.add(found, coder.slots(), coder.values());
+            c += atoms.padded;
+        }
+    }
+    return sink.release();
+}
+
+// Patches with unknown pixels, one at a time: each has a dictionary of its own, cut by its mask.
+template <class T, class Coder>
+Codes<T> code_masked(const Atoms<T>& atoms, const Rows<T>& rows, Coder& coder, Stop stop) {
+    Sink<T> sink(atoms, rows.n);
+    LazyGram<T> gram(atoms);
+    Buffer<T> correlations(atoms.padded), scale(atoms.padded), squares(Coder::kNormalises ? atoms.padded * atoms.m : 0);
+    Buffer<T> cut(atoms.m), known(atoms.m);
+    for (std::size_t k = 0; k < squares.size(); k++) squares[k] = atoms.packed[k] * atoms.packed[k];
+    const T *cut_row[1] = {cut.data()}, *known_row[1] = {known.data()};
+    for (std::size_t i = 0; i < rows.n && !stop.raised(); i++) {
+        const std::uint8_t* mask = rows.mask + i * atoms.m;
+        std::size_t n_known = 0;
+        for (std::size_t k = 0; k < atoms.m; k++) {
+            known[k] = mask[k] ? T(1) : T(0);
+            cut[k] = mask[k] ? rows.data[i * atoms.m + k] : T(0);
+            n_known += mask[k] != 0;
+        }
+        const T energy = row_energy(cut.data(), atoms.m), share = T(n_known) / T(atoms.m);
+        if (n_known == 0 || coder.is_empty(energy, share)) {
+            sink.add_empty();
+            continue;
+        }
+        correlate_rows(atoms, atoms.packed.data(), cut_row, 1, correlations.data());
+        if (Coder::kNormalises) {
+            correlate_rows(atoms, squares.data(), known_row, 1, scale.data());
+            for (std::size_t s = 0; s < atoms.padded; s++) {
+                scale[s] = scale[s] > kDependent<T> ? T(1) / std::sqrt(scale[s]) : T(0);
+                correlations[s] *= scale[s];
+            }
+        }
+        gram.begin(mask, Coder::kNormalises ? scale.data() : nullptr);
+        const std::size_t n = coder.code(i, correlations.data(), energy, share, gram);
+        if (Coder::kNormalises) coder.rescale(n, scale.data());  // back to atoms that have norm one on the whole patch
+        sink.add(n, coder.slots(), coder.values());
+    }
+    return sink.release();
+}
+// Means and energies of windows, by the same sums as rows in memory have.
+template <class T>
+class WindowMeasures {
+   public:
+    explicit WindowMeasures(const Atoms<T>& atoms, const Windows<T>& windows) : atoms_(atoms), windows_(windows) {
+        row_ = Buffer<T>(atoms.m);
+        means = Buffer<T>(windows.n_across);
+        energies = Buffer<T>(windows.n_across);
+    }
+    Buffer<T> means, energies;  // of the windows in the current grid row
+
+    // The windows `from` <= x < `to` of grid row `y`.
+    void measure(std::size_t y, std::size_t from, std::size_t to) {
+        const std::size_t line = atoms_.patch_width * atoms_.channels;
+        for (std::size_t x = from; x < to; x++) {
+            const T* window = at(y, x);
+            for (std::size_t k = 0; k < atoms_.patch_height; k++)
+                std::memcpy(row_.data() + k * line, window + k * windows_.stride, line * sizeof(T));
+            means[x] = windows_.centred ? centre_row(row_.data(), atoms_.m) : T(0);
+            energies[x] = row_energy(row_.data(), atoms_.m);
+        }
+    }
+    const T* at(std::size_t y, std::size_t x) const {
+        return windows_.image + std::size_t(windows_.tops[y]) * windows_.stride + x * atoms_.channels;
+    }
+
+   private:
+    const Atoms<T>& atoms_;
+    const Windows<T>& windows_;
+    Buffer<T> row_;
+};
+
+template <class T, class Coder, class Gram>
+Codes<T> code_windows(const Atoms<T>& atoms, Gram& gram, const Windows<T>& windows, Coder& coder, Stop stop) {
+    Sink<T> sink(atoms, windows.last - windows.first);
+    WindowMeasures<T> measures(atoms, windows);
+    WindowCorrelator<T> correlator(atoms);
+    Buffer<T> correlations(kRun * atoms.padded + 2 * kLanes<T>);
+    for (std::size_t i = windows.first; i < windows.last && !stop.raised();) {
+        const std::size_t y = i / windows.n_across, from = i % windows.n_across;
+        const std::size_t left = windows.last - i, to = left < windows.n_across - from ? from + left : windows.n_across;
+        measures.measure(y, from, to);
+        for (std::size_t x = from; x < to && !stop.raised();) {
+            if (coder.is_empty(measures.energies[x], T(1))) {
+                sink.add_empty();
+                x++;
+                continue;
+            }
+            // A run ends at its last busy window before a gap that is dearer to cross than to begin anew.
+            std::size_t end = x + 1;
+            for (std::size_t next = end; next < to && next - x < kRun && next - end < atoms.patch_width; next++)
+                if (!coder.is_empty(measures.energies[next], T(1))) end = next + 1;
+            correlator.run(measures.at(y, x), windows.stride, end - x, measures.means.data() + x, correlations.data());
+            for (const T* c = correlations.data(); x < end && !stop.raised(); x++, c += atoms.padded) {
+                if (coder.is_empty(measures.energies[x], T(1))) {
+                    sink.add_empty();
+                    continue;
+                }
+                const std::size_t n = coder.code(y * windows.n_across + x - windows.first, c, measures.energies[x], T(1), gram);
+                sink.add(n, coder.slots(), coder.values());
+            }
+        }
+        i += to - from;
+    }
+    return sink.release();
+}
+
+}  // namespace epitomes::EPITOMES_ISA

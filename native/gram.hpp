@@ -1,0 +1,64 @@
+// Rows of the Gram matrix: read from memory, or computed when asked for.
+#pragma once
+
+#include <cmath>
+
+#include "correlate.hpp"
+
+namespace epitomes::EPITOMES_ISA {
+
+template <class T>
+class DenseGram {
+   public:
+    DenseGram(const T* rows, std::size_t padded) : rows_(rows), padded_(padded) {}
+    const T* row(std::size_t slot) { return rows_ + slot * padded_; }
+
+   private:
+    const T* rows_;
+    std::size_t padded_;
+};
+
+// For dictionaries whose Gram matrix would fill the memory, and for patches with unknown pixels, whose atoms are cut by
+// a mask of their own. Rows are kept for the patch at hand.
+template <class T>
+class LazyGram {
+   public:
+    explicit LazyGram(const Atoms<T>& atoms) : atoms_(atoms), shelf_(atoms.p, atoms.padded) {
+        row_of_slot_ = Buffer<std::int32_t>(atoms.padded);
+        used_ = Buffer<std::int32_t>(atoms.p);
+        cut_ = Buffer<T>(atoms.m);
+    }
+
+    // Forgets the last patch. `mask` may be null; `scale` is null or normalises the cut atoms.
+    void begin(const std::uint8_t* mask, const T* scale) {
+        for (std::size_t k = 0; k < n_used_; k++) row_of_slot_[std::size_t(used_[k])] = 0;
+        n_used_ = 0;
+        mask_ = mask;
+        scale_ = scale;
+    }
+
+    const T* row(std::size_t slot) {
+        if (row_of_slot_[slot] > 0) return shelf_.row(std::size_t(row_of_slot_[slot] - 1));
+        used_[n_used_] = std::int32_t(slot);
+        row_of_slot_[slot] = std::int32_t(++n_used_);
+        T* row = shelf_.row(n_used_ - 1);
+        const T* atom = atoms_.unit.data() + slot * atoms_.m;
+        for (std::size_t k = 0; k < atoms_.m; k++) cut_[k] = mask_ == nullptr || mask_[k] ? atom[k] : T(0);
+        const T* rows[1] = {cut_.data()};
+        correlate_rows(atoms_, atoms_.packed.data(), rows, 1, row);
+        if (scale_ != nullptr)
+            for (std::size_t s = 0; s < atoms_.p; s++) row[s] *= scale_[s] * scale_[slot];
+        return row;
+    }
+
+   private:
+    const Atoms<T>& atoms_;
+    Shelf<T> shelf_;
+    Buffer<std::int32_t> row_of_slot_, used_;
+    Buffer<T> cut_;
+    const std::uint8_t* mask_ = nullptr;
+    const T* scale_ = nullptr;
+    std::size_t n_used_ = 0;
+};
+
+}  // namespace epitomes::EPITOMES_ISA

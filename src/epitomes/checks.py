@@ -1,0 +1,127 @@
+"""Argument checks that speak in names, shapes and next steps.
+
+Every public function checks at its door and before any work. Checked arrays come back as native-endian, C-contiguous
+float arrays; a clean array comes back as it is, so nothing is copied twice and nothing of the caller is changed.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any, SupportsIndex
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+Array = NDArray[np.floating[Any]]  # float32 or float64
+Shape = int | Sequence[int] | NDArray[np.integer[Any]]
+
+_MOST_VALUES = 2**44  # at eight bytes each, all that a processor can address
+
+
+def as_floats(name: str, value: ArrayLike, *, ndim: int | None = None, dtype: DTypeLike | None = None) -> Array:
+    """`value` as a finite, native, aligned, C-contiguous float32 or float64 array.
+
+    Integers of 8 and 16 bits fit in float32; wider ones, and wider floats, become float64, unless `dtype` is given.
+    """
+    array = _as_array(name, value)
+    if array.dtype.kind not in "fiu":
+        raise TypeError(
+            f"{name} must hold real numbers, got dtype {array.dtype}: convert it with .astype(float) if that is meant"
+        )
+    if ndim is not None and array.ndim != ndim:
+        raise ValueError(f"{name} needs {ndim} axes, got shape {array.shape}")
+    if array.size == 0:
+        raise ValueError(f"{name} is empty: its shape is {array.shape}")
+    fits_single = array.dtype.itemsize <= (4 if array.dtype.kind == "f" else 2)
+    goal = np.dtype((np.float32 if fits_single else np.float64) if dtype is None else dtype)
+    require_finite(name, array)
+    with np.errstate(over="ignore"):
+        floats = np.require(array, dtype=goal, requirements=["C", "A"])
+    if floats is not array and not np.isfinite(floats).all():
+        raise ValueError(f"{name} holds values too large for {goal}: the largest is {np.abs(array).max():.3g}")
+    return floats
+
+
+def _as_array(name: str, value: ArrayLike) -> NDArray[Any]:
+    if isinstance(value, np.ma.MaskedArray) and (hidden := int(np.ma.getmaskarray(value).sum())):
+        raise ValueError(
+            f"{name} has {hidden} masked values, which would be used as they are: fill them first, "
+            "for example with .filled(), or give a mask"
+        )
+    try:
+        return np.asarray(value)
+    except ValueError as error:  # NumPy does not know the name
+        raise ValueError(f"{name} is not an array of equal rows: {error}") from None
+
+
+def require_finite(name: str, array: NDArray[Any]) -> None:
+    """Refuse NaN and infinities, and say how many there are and where the first one is."""
+    if array.dtype.kind != "f" or (array.size and np.isfinite(array.max()) and np.isfinite(array.min())):
+        return  # extremes are finite only if all is: no array of flags for a large image
+    bad = ~np.isfinite(array)
+    first = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), array.shape))
+    raise ValueError(
+        f"{name} holds {int(bad.sum())} NaN or infinite values, the first at index {first}: replace or mask them first"
+    )
+
+
+def as_mask(name: str, value: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """`value` as a C-contiguous bool array of exactly `shape`."""
+    mask = np.asarray(value)
+    if mask.dtype != np.bool_:
+        raise TypeError(f"{name} must be a bool array (True = keep), got dtype {mask.dtype}")
+    if mask.shape != shape:
+        raise ValueError(f"{name} needs shape {shape}, got {mask.shape}")
+    return np.ascontiguousarray(mask)
+
+
+def as_shape(name: str, value: Shape, *, ndim: int | None = None) -> tuple[int, ...]:
+    """`value` as a tuple of positive ints; a single int stands for all `ndim` axes."""
+    if isinstance(value, (int, np.integer)) or (isinstance(value, np.ndarray) and value.ndim == 0):
+        lengths = (whole(name, value, least=1),) * (1 if ndim is None else ndim)
+    else:
+        try:
+            items = tuple(value)
+        except TypeError:
+            raise TypeError(f"{name} must be a whole number or a sequence of them, got {value!r}") from None
+        lengths = tuple(whole(f"each length of {name}", length, least=1) for length in items)
+    if ndim is not None and len(lengths) != ndim:
+        raise ValueError(f"{name} needs {ndim} lengths, got {lengths}")
+    if not lengths:
+        raise ValueError(f"{name} needs at least one length, got ()")
+    require_indexable(name, lengths)
+    return lengths
+
+
+def require_indexable(name: str, lengths: tuple[int, ...]) -> None:
+    """Refuse sizes that no computer's memory holds, before anything is allocated."""
+    if math.prod(lengths) > _MOST_VALUES:
+        raise OverflowError(f"{name} {lengths} holds {math.prod(lengths)} values, more than any memory can hold")
+
+
+def whole(name: str, value: SupportsIndex, *, least: int) -> int:
+    """`value` as an int of at least `least`; bools and floats are refused."""
+    if isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be a whole number, got {value!r}")
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be a whole number, got {value!r}") from None
+    if number < least:
+        raise ValueError(f"{name} must be at least {least}, got {number}")
+    return number
+
+
+def positive(name: str, value: float, *, zero: bool = False) -> float:
+    """`value` as a finite float above zero (or at zero, where `zero` allows it)."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number) or number < 0 or (number == 0 and not zero):
+        raise ValueError(f"{name} must be a finite number {'>= 0' if zero else '> 0'}, got {number}")
+    return number

@@ -1,0 +1,93 @@
+"""Loops without ideas: the native kernels, or their NumPy specification.
+
+The instruction set is chosen once, when the package is imported: the best this processor runs, or the one that
+`EPITOMES_ISA` names. `EPITOMES_KERNELS=reference` puts the slow NumPy specification in the place of the native code.
+Bits are the same for any threads, batches and tiles; from one instruction set to another the last ones may differ.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epitomes.kernels import _native, reference_patches
+from epitomes.kernels.protocol import Array, Engine, Packed, Rows, Source, Start, Windows
+from epitomes.kernels.reference import ReferenceEngine
+
+__all__ = [
+    "Array",
+    "Engine",
+    "Packed",
+    "Rows",
+    "Source",
+    "Start",
+    "Windows",
+    "gather",
+    "isa",
+    "isas",
+    "make_engine",
+    "scatter",
+]
+
+isas: tuple[str, ...] = tuple(_native.isas())
+
+_DENSE_GRAM_ATOMS = 4096  # beyond, a Gram matrix takes more than 64 MB in float32 and rows are computed when needed
+
+
+def _chosen() -> str:
+    kernels = os.environ.get("EPITOMES_KERNELS", "native")
+    if kernels not in ("native", "reference"):
+        raise ImportError(f"EPITOMES_KERNELS must be 'native' or 'reference', got {kernels!r}")
+    if kernels == "reference":
+        return "reference"
+    wanted = os.environ.get("EPITOMES_ISA", isas[-1])
+    if wanted not in isas:
+        raise ImportError(f"EPITOMES_ISA must be one of {', '.join(isas)} on this processor, got {wanted!r}")
+    return wanted
+
+
+isa: str = _chosen()
+
+
+def make_engine(
+    unit: Array,
+    norms: Array,
+    pictures: tuple[Array, ...] = (),
+    patch_shape: tuple[int, int] = (0, 0),
+    *,
+    isa: str = isa,
+) -> Engine:
+    """Prepare unit atoms `(p, m)` for coding; with pictures `(height, width, channels)` the atoms are their windows."""
+    if isa == "reference":
+        return ReferenceEngine(unit)
+    make: Any = _native.Engine32 if unit.dtype == np.float32 else _native.Engine64
+    engine: Engine = make(isas.index(isa), unit, norms, list(pictures), *patch_shape, len(unit) <= _DENSE_GRAM_ATOMS)
+    return engine
+
+
+def gather(image_flat: Array, starts: NDArray[np.intp], offsets: NDArray[np.intp], centre: bool) -> tuple[Array, Array]:
+    """Copy patches `(b, m)` out of the image; with `centre`, take their means `(b,)` away (else means are zeros)."""
+    if isa == "reference":
+        return reference_patches.gather(image_flat, starts, offsets, centre)
+    native: Any = _native.gather
+    rows, means = native(isas.index(isa), image_flat, starts, offsets, centre)
+    return rows, means
+
+
+def scatter(
+    total: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    starts: NDArray[np.intp],
+    offsets: NDArray[np.intp],
+    estimates: Array,
+    weights: Array,
+) -> None:
+    """Add weighted patches to `total` and their weights to `weight`, in place, in the order of the rows."""
+    if isa == "reference":
+        reference_patches.scatter(total, weight, starts, offsets, estimates, weights)
+    else:
+        native: Any = _native.scatter
+        native(isas.index(isa), total, weight, starts, offsets, estimates, weights)

@@ -1,0 +1,27 @@
+"""Maps from an epitome to its dictionary: index tables, sparse matrices and unions of both."""
+
+from epitomes.phi.gather import GatherPhi
+from epitomes.phi.matrix import MatrixPhi
+from epitomes.phi.protocol import Phi, as_matrix, project, support_of
+from epitomes.phi.resampled import rotated, scaled, subpixel
+from epitomes.phi.union import UnionPhi, split, union
+from epitomes.phi.windows import flat, shift_invariant, turned, windows
+
+__all__ = [
+    "GatherPhi",
+    "MatrixPhi",
+    "Phi",
+    "UnionPhi",
+    "as_matrix",
+    "flat",
+    "project",
+    "rotated",
+    "scaled",
+    "shift_invariant",
+    "split",
+    "subpixel",
+    "support_of",
+    "turned",
+    "union",
+    "windows",
+]

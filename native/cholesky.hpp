@@ -34,20 +34,28 @@ class Cholesky {
         for (std::size_t k = at; k < n; k++) factorise(k, 0);
     }
 
-    // Solves (L L') x = b for the first n rows.
-    void solve(std::size_t n, const double* b, double* x) const {
-        for (std::size_t k = 0; k < n; k++) {
-            const double* row = factor_.data() + k * (k + 1) / 2;
-            double value = b[k];
-            for (std::size_t l = 0; l < k; l++) value -= row[l] * x[l];
-            x[k] = value * row[k];
-        }
+    // Entry n of the solution y of L y = b, given the entries before it.
+    double forward(std::size_t n, double b, const double* y) const {
+        const double* row = factor_.data() + n * (n + 1) / 2;
+        for (std::size_t l = 0; l < n; l++) b -= row[l] * y[l];
+        return b * row[n];
+    }
+
+    // Solves L' x = y for the first n rows.
+    void backward(std::size_t n, const double* y, double* x) const {
+        for (std::size_t k = 0; k < n; k++) x[k] = y[k];
         for (std::size_t k = n; k-- > 0;) {
-            const double value = x[k] * factor_[k * (k + 1) / 2 + k];
-            x[k] = value;
             const double* row = factor_.data() + k * (k + 1) / 2;
+            const double value = x[k] * row[k];
+            x[k] = value;
             for (std::size_t l = 0; l < k; l++) x[l] -= row[l] * value;
         }
+    }
+
+    // Solves L L' x = b for the first n rows.
+    void solve(std::size_t n, const double* b, double* x) const {
+        for (std::size_t k = 0; k < n; k++) x[k] = forward(k, b[k], x);
+        backward(n, x, x);
     }
 
    private:

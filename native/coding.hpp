@@ -18,17 +18,23 @@ class Sink {
     }
     template <class V>
     void add(std::size_t n, const std::int32_t* slots, const V* values) {
-        const std::size_t first = found_.size();
+        std::int32_t* atoms = found_.extend(n);
+        T* coefficients = values_.extend(n);
+        std::size_t n_used = 0;
         for (std::size_t k = 0; k < n; k++) {
             if (values[k] == V(0)) continue;
-            found_.push(atoms_.atom_of_slot[std::size_t(slots[k])]);
-            values_.push(T(values[k]));
-            for (std::size_t i = found_.size() - 1; i > first && found_.data()[i - 1] > found_.data()[i]; i--) {
-                swap(found_.data()[i - 1], found_.data()[i]);
-                swap(values_.data()[i - 1], values_.data()[i]);
-            }
+            // Counting the smaller ones costs more comparisons than sorting, but no branch that can be guessed wrong.
+            const std::int32_t atom = atoms_.atom_of_slot[std::size_t(slots[k])];
+            std::size_t place = 0;
+            for (std::size_t l = 0; l < n; l++)
+                place += std::size_t(atoms_.atom_of_slot[std::size_t(slots[l])] < atom && values[l] != V(0));
+            atoms[place] = atom;
+            coefficients[place] = T(values[k]);
+            n_used++;
         }
-        counts_.push(std::int32_t(found_.size() - first));
+        found_.shorten(n - n_used);
+        values_.shorten(n - n_used);
+        counts_.push(std::int32_t(n_used));
     }
     void add_empty() { counts_.push(0); }
     Codes<T> release() {
@@ -42,12 +48,6 @@ class Sink {
     }
 
    private:
-    template <class V>
-    static void swap(V& a, V& b) {
-        const V c = a;
-        a = b;
-        b = c;
-    }
     const Atoms<T>& atoms_;
     Growing<std::int32_t> counts_, found_;
     Growing<T> values_;
@@ -123,7 +123,7 @@ struct LassoCoder {
 template <class T, class Coder, class Gram>
 Codes<T> code_rows(const Atoms<T>& atoms, Gram& gram, const Rows<T>& rows, Coder& coder, Stop stop) {
     Sink<T> sink(atoms, rows.n);
-    Buffer<T> correlations(kBlock * atoms.padded);
+    Buffer<T> correlations(kBlock * atoms.padded, Filled::nothing);
     const T* working[kBlock];
     T energies[kBlock];
     for (std::size_t first = 0; first < rows.n && !stop.raised(); first += kBlock) {
@@ -145,6 +145,7 @@ Codes<T> code_rows(const Atoms<T>& atoms, Gram& gram, const Rows<T>& rows, Coder
             sink.add(found, coder.slots(), coder.values());
             c += atoms.padded;
         }
+        gram.tidy();
     }
     return sink.release();
 }
@@ -223,7 +224,7 @@ Codes<T> code_windows(const Atoms<T>& atoms, Gram& gram, const Windows<T>& windo
     Sink<T> sink(atoms, windows.last - windows.first);
     WindowMeasures<T> measures(atoms, windows);
     WindowCorrelator<T> correlator(atoms);
-    Buffer<T> correlations(kRun * atoms.padded + 2 * kLanes<T>);
+    Buffer<T> correlations(kRun * atoms.padded + 2 * kLanes<T>, Filled::nothing);
     for (std::size_t i = windows.first; i < windows.last && !stop.raised();) {
         const std::size_t y = i / windows.n_across, from = i % windows.n_across;
         const std::size_t left = windows.last - i, to = left < windows.n_across - from ? from + left : windows.n_across;
@@ -247,6 +248,7 @@ Codes<T> code_windows(const Atoms<T>& atoms, Gram& gram, const Windows<T>& windo
                 const std::size_t n = coder.code(y * windows.n_across + x - windows.first, c, measures.energies[x], T(1), gram);
                 sink.add(n, coder.slots(), coder.values());
             }
+            gram.tidy();
         }
         i += to - from;
     }

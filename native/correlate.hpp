@@ -84,28 +84,48 @@ void columns_times_any(const T* pixels, std::size_t tall, const T* columns, std:
     }
 }
 
-// One window's correlations for one vector of window rows: partial sums along the diagonal, then scale and centre.
+// Where a vector of a window's correlations goes, and what scales and centres them.
+template <class T>
+struct Finish {
+    T mean;
+    const T *inverse_norm, *sum;
+    T* out;
+    std::size_t step;  // slots per column of windows
+
+    inline void put(std::size_t u, Vec<T> total) const {
+        store(out + u * step, fnma(splat(mean), load(sum + u * step), total * load(inverse_norm + u * step)));
+    }
+};
+
+// Sums of four column correlations along the diagonal.
+template <class T>
+inline Vec<T> sum_of_four(const T* const* columns, std::size_t at) {
+    return (load(columns[0] + at) + load(columns[1] + at)) + (load(columns[2] + at) + load(columns[3] + at));
+}
+
+// One window from its partial sums, in their order; N of them.
 template <int N, class T>
-inline void finish(const T* const* terms, std::size_t across, std::size_t step, T mean, const T* inverse_norm, const T* sum, T* __restrict out) {
-    constexpr std::size_t lanes = kLanes<T>;
-    const Vec<T> minus = splat(mean);
+inline void finish(const T* const* terms, std::size_t across, const Finish<T> finish) {
     for (std::size_t u = 0; u < across; u++) {
-        Vec<T> total = load(terms[0] + u * lanes);
+        Vec<T> total = load(terms[0] + u * kLanes<T>);
 #pragma GCC unroll 8
-        for (int t = 1; t < N; t++) total = total + load(terms[t] + u * lanes);
-        store(out + u * step, fnma(minus, load(sum + u * step), total * load(inverse_norm + u * step)));
+        for (int t = 1; t < N; t++) total = total + load(terms[t] + u * kLanes<T>);
+        finish.put(u, total);
     }
 }
-template <class T>
-inline void finish_any(std::size_t n, const T* const* terms, std::size_t across, std::size_t step, T mean, const T* inverse_norm, const T* sum, T* out) {
-    switch (n) {
-        case 1: return finish<1>(terms, across, step, mean, inverse_norm, sum, out);
-        case 2: return finish<2>(terms, across, step, mean, inverse_norm, sum, out);
-        case 3: return finish<3>(terms, across, step, mean, inverse_norm, sum, out);
-        case 4: return finish<4>(terms, across, step, mean, inverse_norm, sum, out);
-        case 5: return finish<5>(terms, across, step, mean, inverse_norm, sum, out);
-        case 6: return finish<6>(terms, across, step, mean, inverse_norm, sum, out);
-        default: return finish<7>(terms, across, step, mean, inverse_norm, sum, out);
+
+// The same where the last partial sum is a sum of four that is still to be made: made, kept and used in one go.
+template <int N, class T>
+inline void finish_fresh(const T* const* terms, const T* const* columns, T* __restrict four, std::size_t across, const Finish<T> finish) {
+    constexpr std::size_t lead = 4 * (N - 1);  // sums of four that belong to windows further on
+    for (std::size_t u = 0; u < lead; u++) store(four + u * kLanes<T>, sum_of_four(columns, u * kLanes<T>));
+    for (std::size_t u = 0; u < across; u++) {
+        const Vec<T> fresh = sum_of_four(columns, (u + lead) * kLanes<T>);
+        store(four + (u + lead) * kLanes<T>, fresh);
+        Vec<T> total = N > 1 ? load(terms[0] + u * kLanes<T>) : fresh;
+#pragma GCC unroll 8
+        for (int t = 1; t < N; t++) total = total + (t + 1 < N ? load(terms[t] + u * kLanes<T>) : fresh);
+        finish.put(u, total);
     }
 }
 
@@ -158,20 +178,36 @@ class WindowCorrelator {
     // With column x known, sums of four end at x, and the window that ends at x is complete.
     void close(const Band<T>& band, std::size_t v, std::size_t x, const T* means, T* out) {
         constexpr std::size_t lanes = kLanes<T>;
-        const std::size_t w = atoms_.patch_width, quads = w / 4, terms_count = quads + w % 4;
-        if (x >= 3) {
-            const T *a = ones(x - 3), *b = ones(x - 2) + lanes, *c = ones(x - 1) + 2 * lanes, *d = ones(x) + 3 * lanes;
-            T* __restrict four = fours(x - 3);
-            for (std::size_t u = 0; u + 3 < band.width; u++)
-                store(four + u * lanes, (load(a + u * lanes) + load(b + u * lanes)) + (load(c + u * lanes) + load(d + u * lanes)));
-        }
-        if (x + 1 < w) return;
-        const std::size_t first = x + 1 - w, slot = band.slot(v, 0);
+        const std::size_t w = atoms_.patch_width, quads = w / 4, n_terms = quads + w % 4;
+        const bool is_whole = x + 1 >= w;
+        const std::size_t first = is_whole ? x + 1 - w : 0, slot = band.slot(v, 0);
+        const Finish<T> end{means[first], atoms_.inverse_norm.data() + slot, atoms_.sum.data() + slot,
+                            out + first * atoms_.padded + slot, band.slots_per_column(v)};
+        const T* columns[4];
+        if (x >= 3)
+            for (std::size_t i = 0; i < 4; i++) columns[i] = ones(x - 3 + i) + i * lanes;
         const T* terms[kMostTerms];
         for (std::size_t q = 0; q < quads; q++) terms[q] = fours(first + 4 * q) + 4 * q * lanes;
-        for (std::size_t r = quads; r < terms_count; r++) terms[r] = ones(first + 3 * quads + r) + (3 * quads + r) * lanes;
-        finish_any(terms_count, terms, band.across, band.slots_per_column(v), means[first], atoms_.inverse_norm.data() + slot,
-                   atoms_.sum.data() + slot, out + first * atoms_.padded + slot);
+        for (std::size_t r = quads; r < n_terms; r++) terms[r] = ones(first + 3 * quads + r) + (3 * quads + r) * lanes;
+        if (is_whole && w == 8) return finish_fresh<2>(terms, columns, fours(x - 3), band.across, end);
+        if (is_whole && w == 12) return finish_fresh<3>(terms, columns, fours(x - 3), band.across, end);
+        if (is_whole && w == 16) return finish_fresh<4>(terms, columns, fours(x - 3), band.across, end);
+        if (x >= 3) {
+            T* __restrict four = fours(x - 3);
+            for (std::size_t u = 0; u + 3 < band.width; u++) store(four + u * lanes, sum_of_four(columns, u * lanes));
+        }
+        if (is_whole) finish_any(n_terms, terms, band.across, end);
+    }
+    static void finish_any(std::size_t n, const T* const* terms, std::size_t across, const Finish<T> end) {
+        switch (n) {
+            case 1: return finish<1>(terms, across, end);
+            case 2: return finish<2>(terms, across, end);
+            case 3: return finish<3>(terms, across, end);
+            case 4: return finish<4>(terms, across, end);
+            case 5: return finish<5>(terms, across, end);
+            case 6: return finish<6>(terms, across, end);
+            default: return finish<7>(terms, across, end);
+        }
     }
 
     const Atoms<T>& atoms_;

@@ -12,6 +12,7 @@ class DenseGram {
    public:
     DenseGram(const T* rows, std::size_t padded) : rows_(rows), padded_(padded) {}
     const T* row(std::size_t slot) { return rows_ + slot * padded_; }
+    void tidy() {}
 
    private:
     const T* rows_;
@@ -27,6 +28,11 @@ class LazyGram {
         row_of_slot_ = Buffer<std::int32_t>(atoms.padded);
         used_ = Buffer<std::int32_t>(atoms.p);
         cut_ = Buffer<T>(atoms.m);
+    }
+
+    // Between patches: rows that many patches share are worth keeping, but not without limit.
+    void tidy() {
+        if (n_used_ > kMostKept) begin(nullptr, nullptr);
     }
 
     // Forgets the last patch. `mask` may be null; `scale` is null or normalises the cut atoms.
@@ -52,6 +58,8 @@ class LazyGram {
     }
 
    private:
+    static constexpr std::size_t kMostKept = 1024;
+
     const Atoms<T>& atoms_;
     Shelf<T> shelf_;
     Buffer<std::int32_t> row_of_slot_, used_;

@@ -21,7 +21,7 @@ class NativeEngine final : public Engine<T> {
    public:
     explicit NativeEngine(const AtomsView<T>& view) : atoms_(view) {
         if (!view.dense_gram) return;
-        gram_ = Buffer<T>(atoms_.p * atoms_.padded);
+        gram_ = Buffer<T>(atoms_.p * atoms_.padded, Filled::nothing);
         const T* rows[kBlock];
         for (std::size_t s = 0; s < atoms_.p; s += kBlock) {
             const std::size_t n = atoms_.p - s < kBlock ? atoms_.p - s : kBlock;
@@ -68,7 +68,7 @@ class NativeEngine final : public Engine<T> {
     }
 
     void correlate(const Rows<T>& rows, T* out) const override {
-        Buffer<T> correlations(kBlock * atoms_.padded);
+        Buffer<T> correlations(kBlock * atoms_.padded, Filled::nothing);
         const T* block[kBlock];
         for (std::size_t first = 0; first < rows.n; first += kBlock) {
             const std::size_t n = rows.n - first < kBlock ? rows.n - first : kBlock;
@@ -80,7 +80,7 @@ class NativeEngine final : public Engine<T> {
     void correlate(const Windows<T>& windows, T* out) const override {
         WindowMeasures<T> measures(atoms_, windows);
         WindowCorrelator<T> correlator(atoms_);
-        Buffer<T> correlations(kRun * atoms_.padded + 2 * kLanes<T>);
+        Buffer<T> correlations(kRun * atoms_.padded + 2 * kLanes<T>, Filled::nothing);
         for (std::size_t i = windows.first; i < windows.last;) {
             const std::size_t y = i / windows.n_across, x = i % windows.n_across;
             std::size_t n = windows.n_across - x < kRun ? windows.n_across - x : kRun;

@@ -15,16 +15,23 @@ namespace epitomes::EPITOMES_ISA {
 // out = start - sum_k values[k] * rows[k] and the largest |out| (or largest out, when only positive values may enter).
 template <bool Positive, int N, class T>
 inline Vec<T> subtract_rows(const T* start, const T* const* rows, const T* values, std::size_t padded, T* out) {
-    Vec<T> factor[N > 0 ? N : 1], most{};
-    for (int k = 0; k < N; k++) factor[k] = splat(values[k]);
-    for (std::size_t i = 0; i < padded; i += kLanes<T>) {
-        Vec<T> x = load(start + i);
-#pragma GCC unroll 8
-        for (int k = 0; k < N; k++) x = fnma(factor[k], load(rows[k] + i), x);
-        store(out + i, x);
-        most = max(most, Positive ? x : absolute(x));
+    Vec<T> factor[N > 0 ? N : 1], most[2] = {};
+    const T* row[N > 0 ? N : 1];
+    for (int k = 0; k < N; k++) {
+        factor[k] = splat(values[k]);
+        row[k] = rows[k];
     }
-    return most;
+    for (std::size_t i = 0; i < padded; i += 2 * kLanes<T>)
+#pragma GCC unroll 2
+        for (std::size_t h = 0; h < 2; h++) {
+            const std::size_t at = i + h * kLanes<T>;
+            Vec<T> x = load(start + at);
+#pragma GCC unroll 8
+            for (int k = 0; k < N; k++) x = fnma(factor[k], load(row[k] + at), x);
+            store(out + at, x);
+            most[h] = max(most[h], Positive ? x : absolute(x));
+        }
+    return max(most[0], most[1]);
 }
 template <bool Positive, class T>
 T residual_correlations(const T* start, const T* const* rows, const T* values, std::size_t n, std::size_t padded, T* out) {
@@ -45,6 +52,17 @@ T residual_correlations(const T* start, const T* const* rows, const T* values, s
     }
 }
 
+template <bool Positive, class T>
+T largest(const T* c, std::size_t padded) {
+    Vec<T> most[2] = {};
+    for (std::size_t i = 0; i < padded; i += 2 * kLanes<T>)
+        for (std::size_t h = 0; h < 2; h++) {
+            const Vec<T> x = load(c + i + h * kLanes<T>);
+            most[h] = max(most[h], Positive ? x : absolute(x));
+        }
+    return lane_max<T>(max(most[0], most[1]));
+}
+
 template <class T>
 class LassoSolver {
    public:
@@ -58,6 +76,8 @@ class LassoSolver {
         sign_ = Buffer<double>(capacity_);
         target_ = Buffer<double>(capacity_);
         column_ = Buffer<double>(capacity_);
+        goal_ = Buffer<double>(capacity_);
+        half_ = Buffer<double>(capacity_);
     }
 
     Buffer<std::int32_t> slots;  // the code of the last patch
@@ -86,18 +106,20 @@ class LassoSolver {
         n_ = 0;
         for (std::size_t k = 0; k < n_warm; k++) {  // entries n_ <= k are read before they are overwritten
             const double value = double(values[k]);
-            if (value > 0 || (!Positive && value < 0)) push(std::size_t(slots[k]), value, value > 0 ? 1 : -1, gram);
+            if (value > 0 || (!Positive && value < 0)) push(std::size_t(slots[k]), value, value > 0 ? 1 : -1, start, gram);
         }
-        settle(start);
+        settle();
         is_optimal_ = false;
         for (n_moves_ = 0; n_moves_ <= most_moves() && !stop_.raised();) {
             for (std::size_t k = 0; k < n_; k++) values[k] = T(code_[k]);
-            const double most = double(residual_correlations<Positive>(start, rows_.data(), values.data(), n_, padded_, residual_.data()));
+            const T* rest = n_ > 0 ? residual_.data() : start;
+            const double most = double(n_ > 0 ? residual_correlations<Positive>(start, rows_.data(), values.data(), n_, padded_, residual_.data())
+                                              : largest<Positive>(start, padded_));
             is_optimal_ = most <= lam_ + slack_;
             if (is_optimal_) return n_;
             const double wanted = lam_ + 0.8 * (most - lam_);  // the worst violators only: one of them cures the others
-            collect<Positive>(T(wanted > lam_ + slack_ ? wanted : lam_ + slack_), most);
-            if (!work_through<Positive>(start, gram)) break;
+            collect<Positive>(rest, T(wanted > lam_ + slack_ ? wanted : lam_ + slack_), most);
+            if (!work_through<Positive>(rest, start, gram)) break;
         }
         for (std::size_t k = 0; k < n_; k++) values[k] = T(code_[k]);
         return n_;
@@ -105,27 +127,28 @@ class LassoSolver {
     std::size_t most_moves() const { return 8 * capacity_ + 64; }
 
     template <bool Positive>
-    void collect(T threshold, double most) {
+    void collect(const T* rest, T threshold, double most) {
         const T just_below = T(most * (1 - 1e-6));
         const Vec<T> bar = splat(threshold < just_below ? threshold : just_below);
         n_list_ = 0;
-        for (std::size_t i = 0; i < padded_; i += kLanes<T>) {
-            const Vec<T> x = load(residual_.data() + i);
-            for (unsigned bits = above(Positive ? x : absolute(x), bar); bits != 0 && n_list_ < kList; bits &= bits - 1)
+        for (std::size_t i = 0; i < padded_; i += 2 * kLanes<T>) {
+            const Vec<T> x = load(rest + i), y = load(rest + i + kLanes<T>);
+            unsigned bits = above(Positive ? x : absolute(x), bar) | above(Positive ? y : absolute(y), bar) << kLanes<T>;
+            for (; bits != 0 && n_list_ < kList; bits &= bits - 1)
                 list_[n_list_++] = std::int32_t(i + std::size_t(__builtin_ctz(bits)));
         }
     }
 
     // Lets the listed atoms in, worst first, until none of them breaks optimality.
     template <bool Positive, class Gram>
-    bool work_through(const T* start, Gram& gram) {
+    bool work_through(const T* rest, const T* start, Gram& gram) {
         bool moved = false;
         for (bool is_fresh = true;; is_fresh = false) {
             double worst = lam_ + 0.5 * slack_, side = 0;
             std::size_t at = kList;
             for (std::size_t q = 0; q < n_list_; q++) {
                 if (list_[q] < 0) continue;
-                const double c = is_fresh ? double(residual_[std::size_t(list_[q])]) : correlation(std::size_t(list_[q]), start);
+                const double c = is_fresh ? double(rest[list_[q]]) : correlation(std::size_t(list_[q]), start);
                 if ((Positive ? c : std::fabs(c)) > worst && !is_active(list_[q])) {
                     worst = std::fabs(c);
                     side = c > 0 ? 1 : -1;
@@ -135,9 +158,9 @@ class LassoSolver {
             if (at == kList || n_moves_ > most_moves() || stop_.raised()) return moved;
             n_moves_++;
             const std::size_t slot = std::size_t(list_[at]);
-            if (push(slot, 0, side, gram) || exchange(slot, side, gram)) {
+            if (push(slot, 0, side, start, gram) || exchange(slot, side, start, gram)) {
                 moved = true;
-                settle(start);
+                settle();
                 if (!is_active(list_[at])) list_[at] = -1;  // entered and left at once: rounding, not descent
             } else {
                 list_[at] = -1;
@@ -159,7 +182,7 @@ class LassoSolver {
 
     // Adds an atom unless it is in the span of the active ones.
     template <class Gram>
-    bool push(std::size_t slot, double value, double sign, Gram& gram) {
+    bool push(std::size_t slot, double value, double sign, const T* start, Gram& gram) {
         if (n_ == capacity_) return false;
         const T* row = gram.row(slot);
         for (std::size_t k = 0; k < n_; k++) column_[k] = double(row[slots[k]]);
@@ -168,6 +191,8 @@ class LassoSolver {
         rows_[n_] = row;
         code_[n_] = value;
         sign_[n_] = sign;
+        goal_[n_] = double(start[slot]) - lam_ * sign;
+        half_[n_] = factor_.forward(n_, goal_[n_], half_.data());
         n_++;
         return true;
     }
@@ -178,15 +203,17 @@ class LassoSolver {
             rows_[k] = rows_[k + 1];
             code_[k] = code_[k + 1];
             sign_[k] = sign_[k + 1];
+            goal_[k] = goal_[k + 1];
         }
         n_--;
         factor_.shrink(n_, at);
+        for (std::size_t k = at; k < n_; k++) half_[k] = factor_.forward(k, goal_[k], half_.data());
     }
 
     // The atom equals a mixture w of active ones. Moving weight from them to it leaves the fit as it is and lowers the
     // penalty; it goes on until one of them is used up and makes room.
     template <class Gram>
-    bool exchange(std::size_t slot, double side, Gram& gram) {
+    bool exchange(std::size_t slot, double side, const T* start, Gram& gram) {
         const T* row = gram.row(slot);
         for (std::size_t k = 0; k < n_; k++) column_[k] = double(row[slots[k]]);
         factor_.solve(n_, column_.data(), target_.data());
@@ -204,15 +231,14 @@ class LassoSolver {
         if (first == n_) return false;
         for (std::size_t k = 0; k < n_; k++) code_[k] -= shortest * side * target_[k];
         drop(first);
-        push(slot, side * shortest, side, gram);
+        push(slot, side * shortest, side, start, gram);
         return true;
     }
 
-    // Moves to the minimum on the support: G a = c - lam sign, stopping where a value would change its sign.
-    void settle(const T* start) {
+    // Moves to the minimum on the support: G a = c - lam sign (the goal), stopping where a value would change its sign.
+    void settle() {
         while (n_ > 0) {
-            for (std::size_t k = 0; k < n_; k++) column_[k] = double(start[slots[k]]) - lam_ * sign_[k];
-            factor_.solve(n_, column_.data(), target_.data());
+            factor_.backward(n_, half_.data(), target_.data());
             double reach = 1;
             std::size_t first = n_;
             for (std::size_t k = 0; k < n_; k++) {
@@ -241,7 +267,7 @@ class LassoSolver {
     Cholesky factor_;
     Buffer<T> residual_;
     Buffer<const T*> rows_;
-    Buffer<double> code_, sign_, target_, column_;
+    Buffer<double> code_, sign_, target_, column_, goal_, half_;
     std::int32_t list_[kList];
 };
 

@@ -9,18 +9,21 @@
 
 namespace epitomes::EPITOMES_ISA {
 
-// A zeroed, 64-byte aligned array that frees itself.
+enum class Filled { zeros, nothing };
+
+// A 64-byte aligned array that frees itself; zeros, unless all of it will be written before it is read.
 template <class T>
 class Buffer {
    public:
     Buffer() = default;
-    explicit Buffer(std::size_t count) : size_(count) {
+    explicit Buffer(std::size_t count, Filled filled = Filled::zeros) : size_(count) {
         std::size_t bytes;
         if (__builtin_mul_overflow(count, sizeof(T), &bytes) || __builtin_add_overflow(bytes, std::size_t(128), &bytes))
             throw std::bad_alloc();
-        data_ = static_cast<T*>(std::aligned_alloc(64, bytes / 64 * 64));
+        bytes = bytes / 64 * 64;
+        data_ = static_cast<T*>(std::aligned_alloc(64, bytes));
         if (data_ == nullptr) throw std::bad_alloc();
-        std::memset(static_cast<void*>(data_), 0, bytes / 64 * 64);
+        if (filled == Filled::zeros) std::memset(static_cast<void*>(data_), 0, bytes);
     }
     Buffer(Buffer&& other) noexcept : data_(other.data_), size_(other.size_) {
         other.data_ = nullptr;
@@ -75,10 +78,14 @@ class Growing {
         data_ = grown;
         room_ = room;
     }
-    void push(T value) {
-        if (size_ == room_) reserve(size_ + 1);
-        data_[size_++] = value;
+    void push(T value) { *extend(1) = value; }
+    // Room for `count` more values, which the caller fills.
+    T* extend(std::size_t count) {
+        reserve(size_ + count);
+        size_ += count;
+        return data_ + size_ - count;
     }
+    void shorten(std::size_t count) { size_ -= count; }
     T* data() { return data_; }
     const T* data() const { return data_; }
     std::size_t size() const { return size_; }

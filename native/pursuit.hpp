@@ -4,60 +4,28 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 
 #include "gram.hpp"
 
 namespace epitomes::EPITOMES_ISA {
 
-// The best atom so far, lane by lane. Scores are fractions num / den, compared by cross-multiplication: a division per
-// atom would cost more than all the rest of the pass. Ties go to the lowest slot.
+// The best atom so far. Whole vectors are held against its score, and lanes are looked at only where one may beat it.
+// Scores are fractions, compared by multiplying: a division per atom would cost more than all the rest of the pass.
+// The search may begin with a score that some atom is known to beat: it saves steps and changes no winner. Ties go to the
+// lowest slot.
 template <class T>
 struct Best {
-    Vec<T> num{}, den = splat(T(1));
-    Ints<T> slot{};
+    T score;
+    std::int64_t slot = -1, second = -1;  // -1 while nothing beats the score
 
-    inline void offer(Vec<T> n, Vec<T> d, Ints<T> s) {
-        const Ints<T> better = n * den > num * d;
-        num = better ? n : num;
-        den = better ? d : den;
-        slot = better ? s : slot;
-    }
-    inline void offer(Vec<T> n, Ints<T> s) {
-        const Ints<T> better = n > num;
-        num = better ? n : num;
-        slot = better ? s : slot;
+    void offer(T other, std::size_t at) {
+        if (!(other > score)) return;
+        score = other;
+        second = slot;
+        slot = std::int64_t(at);
     }
 };
-
-// Two vectors are compared side by side, because each comparison waits for the one before it.
-template <class T>
-struct BestPair {
-    Best<T> best[2];
-
-    // The slot of the best score, or -1 where every score is zero.
-    std::int64_t winner() const {
-        std::int64_t slot = -1;
-        T n = 0, d = 1;
-        for (std::size_t i = 0; i < 2 * kLanes<T>; i++) {
-            const Best<T>& half = best[i / kLanes<T>];
-            const std::size_t lane = i % kLanes<T>;
-            const T left = half.num[lane] * d, right = n * half.den[lane];
-            if (left > right || (left == right && slot >= 0 && std::int64_t(half.slot[lane]) < slot)) {
-                n = half.num[lane];
-                d = half.den[lane];
-                slot = std::int64_t(half.slot[lane]);
-            }
-        }
-        return slot;
-    }
-};
-
-template <class T>
-inline Ints<T> first_slots() {
-    Ints<T> slots;
-    for (std::size_t i = 0; i < kLanes<T>; i++) slots[i] = typename Simd<T>::Int(i);
-    return slots;
-}
 
 template <class T>
 inline constexpr T kDependent = sizeof(T) == 4 ? T(1e-6) : T(1e-12);  // squared norm left to an atom in the span
@@ -116,20 +84,28 @@ class PursuitSolver {
         return n;
     }
 
-    std::int64_t first_best(const T* c) const {
-        BestPair<T> pair;
-        Ints<T> slots = first_slots<T>();
-        for (std::size_t i = 0; i < padded_; i += 2 * kLanes<T>)
-            for (int h = 0; h < 2; h++) {
-                pair.best[h].offer(absolute(load(c + i + std::size_t(h) * kLanes<T>)), slots);
-                slots += typename Simd<T>::Int(kLanes<T>);
+    std::int64_t first_best(const T* c) {
+        Best<T> best{hint_ >= 0 ? just_below(std::fabs(c[hint_])) : T(0)};  // what suited the last patch suits its neighbour
+        Vec<T> bar = splat(best.score);
+        for (std::size_t i = 0; i < padded_; i += 2 * kLanes<T>) {
+            unsigned bits = above(absolute(load(c + i)), bar) | above(absolute(load(c + i + kLanes<T>)), bar) << kLanes<T>;
+            if (bits == 0) continue;
+            for (; bits != 0; bits &= bits - 1) {
+                const std::size_t slot = i + std::size_t(__builtin_ctz(bits));
+                best.offer(std::fabs(c[slot]), slot);
             }
-        return pair.winner();
+            bar = splat(best.score);
+        }
+        hint_ = best.slot;
+        second_ = best.second;
+        return best.slot;
     }
+    static T just_below(T score) { return score > 0 ? score * (1 - 64 * std::numeric_limits<T>::epsilon()) : T(0); }
 
     template <bool LeastSquares>
     std::int64_t next_best(const T* row, const T* across, std::size_t n, T inverse, T weight, const T* start) {
         constexpr std::size_t kChunk = Shelf<T>::kChunk;
+        const T hint = foreseen<LeastSquares>(row, across, n, inverse, weight, start);
         T* fresh = directions_.row(n);
         std::size_t k = 0;
         for (; n - k > kChunk; k += kChunk) {  // long supports: take off eight directions at a time, the last ones below
@@ -138,15 +114,15 @@ class PursuitSolver {
         }
         const T* base = directions_.row(k);
         switch (n - k) {
-            case 0: return pass<LeastSquares, 0>(row, base, across + k, inverse, weight, n == 0, start, fresh);
-            case 1: return pass<LeastSquares, 1>(row, base, across + k, inverse, weight, n == 0, start, fresh);
-            case 2: return pass<LeastSquares, 2>(row, base, across + k, inverse, weight, n == 0, start, fresh);
-            case 3: return pass<LeastSquares, 3>(row, base, across + k, inverse, weight, n == 0, start, fresh);
-            case 4: return pass<LeastSquares, 4>(row, base, across + k, inverse, weight, n == 0, start, fresh);
-            case 5: return pass<LeastSquares, 5>(row, base, across + k, inverse, weight, n == 0, start, fresh);
-            case 6: return pass<LeastSquares, 6>(row, base, across + k, inverse, weight, n == 0, start, fresh);
-            case 7: return pass<LeastSquares, 7>(row, base, across + k, inverse, weight, n == 0, start, fresh);
-            default: return pass<LeastSquares, 8>(row, base, across + k, inverse, weight, n == 0, start, fresh);
+            case 0: return pass<LeastSquares, 0>(row, base, across + k, inverse, weight, n == 0, start, hint, fresh);
+            case 1: return pass<LeastSquares, 1>(row, base, across + k, inverse, weight, n == 0, start, hint, fresh);
+            case 2: return pass<LeastSquares, 2>(row, base, across + k, inverse, weight, n == 0, start, hint, fresh);
+            case 3: return pass<LeastSquares, 3>(row, base, across + k, inverse, weight, n == 0, start, hint, fresh);
+            case 4: return pass<LeastSquares, 4>(row, base, across + k, inverse, weight, n == 0, start, hint, fresh);
+            case 5: return pass<LeastSquares, 5>(row, base, across + k, inverse, weight, n == 0, start, hint, fresh);
+            case 6: return pass<LeastSquares, 6>(row, base, across + k, inverse, weight, n == 0, start, hint, fresh);
+            case 7: return pass<LeastSquares, 7>(row, base, across + k, inverse, weight, n == 0, start, hint, fresh);
+            default: return pass<LeastSquares, 8>(row, base, across + k, inverse, weight, n == 0, start, hint, fresh);
         }
     }
 
@@ -164,19 +140,20 @@ class PursuitSolver {
 
     // fresh = (row - across . directions) * inverse, then correlations, norms left, and the best atom, all in one pass.
     template <bool LeastSquares, int N>
-    std::int64_t pass(const T* row, const T* base, const T* across, T inverse, T weight, bool is_first, const T* start, T* fresh) {
+    std::int64_t pass(const T* row, const T* base, const T* across, T inverse, T weight, bool is_first, const T* start, T hint, T* fresh) {
         Vec<T> factor[N > 0 ? N : 1];
         for (int k = 0; k < N; k++) factor[k] = splat(across[k]);
-        const Vec<T> scale = splat(inverse), step = splat(weight), least = splat(kDependent<T>), one = splat(T(1));
+        const Vec<T> scale = splat(inverse), step = splat(weight), one = splat(T(1));
         const T* before = is_first ? start : correlations_.data();
         T *correlations = correlations_.data(), *left_over = left_.data();
         const std::size_t padded = padded_;
-        BestPair<T> pair;
-        Ints<T> slots = first_slots<T>();
-        for (std::size_t i = 0; i < padded; i += 2 * kLanes<T>)
+        Best<T> best{hint};
+        Vec<T> bar = splat(hint);
+        for (std::size_t i = 0; i < padded; i += 2 * kLanes<T>) {
+            unsigned bits = 0;
 #pragma GCC unroll 2
-            for (int h = 0; h < 2; h++) {
-                const std::size_t at = i + std::size_t(h) * kLanes<T>;
+            for (std::size_t h = 0; h < 2; h++) {
+                const std::size_t at = i + h * kLanes<T>;
                 Vec<T> x = load(row + at);
 #pragma GCC unroll 8
                 for (int k = 0; k < N; k++) x = fnma(factor[k], load(base + std::size_t(k) * padded + at), x);
@@ -187,14 +164,37 @@ class PursuitSolver {
                 if (LeastSquares) {
                     const Vec<T> left = fnma(x, x, is_first ? one : load(left_over + at));
                     store(left_over + at, left);
-                    const Ints<T> open = left > least;  // rounding may leave less than nothing of an atom in the span
-                    pair.best[h].offer(open ? c * c : Vec<T>{}, open ? left : least, slots);
+                    bits |= above(c * c, bar * left) << h * kLanes<T>;
                 } else {
-                    pair.best[h].offer(absolute(c), slots);
+                    bits |= above(absolute(c), bar) << h * kLanes<T>;
                 }
-                slots += typename Simd<T>::Int(kLanes<T>);
             }
-        return pair.winner();
+            if (bits == 0) continue;
+            for (; bits != 0; bits &= bits - 1) {
+                const std::size_t slot = i + std::size_t(__builtin_ctz(bits));
+                const T c = correlations[slot];
+                if (!LeastSquares)
+                    best.offer(std::fabs(c), slot);
+                else if (left_over[slot] > kDependent<T>)  // nothing is left of an atom in the span
+                    best.offer(c * c / left_over[slot], slot);
+            }
+            bar = splat(best.score);
+        }
+        second_ = best.second;
+        return best.slot;
+    }
+
+    // The score that last pass's second best will have after this one, less what rounding may change.
+    template <bool LeastSquares>
+    T foreseen(const T* row, const T* across, std::size_t n, T inverse, T weight, const T* start) {
+        if (second_ < 0) return 0;
+        T x = row[second_];
+        for (std::size_t k = 0; k < n; k++) x -= across[k] * directions_.row(k)[second_];
+        x *= inverse;
+        const T c = (n == 0 ? start : correlations_.data())[second_] - weight * x;
+        const T left = (n == 0 ? T(1) : left_[std::size_t(second_)]) - x * x;
+        if (LeastSquares) return left > T(1e-2) ? c * c / left * T(0.999) : T(0);  // a small rest is mostly rounding
+        return T(0.999) * std::fabs(c);
     }
 
     void back_substitute(std::size_t n) {
@@ -206,6 +206,7 @@ class PursuitSolver {
     }
 
     std::size_t padded_, n_most_;
+    std::int64_t hint_ = -1, second_ = -1;
     T residual_;
     bool least_squares_;
     Buffer<T> correlations_, left_, triangle_, weights_;

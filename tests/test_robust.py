@@ -1,4 +1,4 @@
-"""Long calls can be stopped, forks survive, threads share, and impossible sizes are refused before memory is asked for."""
+"""Long calls can be stopped, forks survive, threads share, and impossible sizes are refused before allocation."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ Piece = TypeVar("Piece")
 Result = TypeVar("Result")
 Stop = NDArray[np.uint8]
 
-ROWS = 4096  # patches in a block: some milliseconds of work
+ROWS = 8192  # patches in a block: some milliseconds of work
 
 
 def split(n: int, size: int = ROWS) -> list[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""Patches of an image on an epitome: the structural kernel is chosen by itself, agrees with rows, and knows no tiles."""
+"""Patches of an image on an epitome: the structural kernel is chosen by itself, agrees with rows, knows no tiles."""
 
 from __future__ import annotations
 

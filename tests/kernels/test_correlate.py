@@ -106,7 +106,7 @@ class TestWrongCalls:
             engine.correlate(Windows(image, tops + 1, 0, 1, True))
         with pytest.raises(ValueError, match="do not agree"):
             engine.correlate(Windows(np.zeros((20, 30, 3), np.float32), tops, 0, 1, True))
-        with pytest.raises(ValueError, match="backwards|leaves"):
+        with pytest.raises(ValueError, match=r"backwards|leaves"):
             engine.correlate(Windows(image, tops, 5, 3, True))
         with pytest.raises(ValueError, match="stop flag"):
             engine.pursue(Rows(np.zeros((3, 64), np.float32), None), 1.0, 4, True, np.zeros(2, np.uint8))

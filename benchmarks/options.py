@@ -22,4 +22,4 @@ class Options:
     @property
     def patience(self) -> float:
         """Seconds after which one problem gets no further round."""
-        return 4.0 if self.quick else 120.0
+        return 1.5 if self.quick else 120.0

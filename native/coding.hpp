@@ -62,7 +62,7 @@ struct PursuitCoder {
     PursuitCoder(const Atoms<T>& atoms, const Pursuit& pursuit) : solver(atoms, pursuit) {}
     bool is_empty(T energy, T share) const { return solver.is_empty(energy, share); }
     template <class Gram>
-    std::size_t code(std::size_t, const T* c, T energy, T share, Gram& gram) {
+    std::size_t code(std::size_t, T* c, T energy, T share, Gram& gram) {
         return solver.solve(c, energy, share, gram);
     }
     void rescale(std::size_t n, const T* scale) {
@@ -135,7 +135,7 @@ Codes<T> code_rows(const Atoms<T>& atoms, Gram& gram, const Rows<T>& rows, Coder
             if (!coder.is_empty(energies[i], T(1))) working[n_working++] = row;
         }
         correlate_rows(atoms, atoms.packed.data(), working, n_working, correlations.data());
-        const T* c = correlations.data();
+        T* c = correlations.data();
         for (std::size_t i = 0; i < n && !stop.raised(); i++) {
             if (coder.is_empty(energies[i], T(1))) {
                 sink.add_empty();
@@ -202,12 +202,30 @@ class WindowMeasures {
     void measure(std::size_t y, std::size_t from, std::size_t to) {
         const std::size_t line = atoms_.patch_width * atoms_.channels;
         for (std::size_t x = from; x < to; x++) {
+            if (line == kLanes<T>) {
+                measure_in_place(y, x);
+                continue;
+            }
             const T* window = at(y, x);
             for (std::size_t k = 0; k < atoms_.patch_height; k++)
                 std::memcpy(row_.data() + k * line, window + k * windows_.stride, line * sizeof(T));
             means[x] = windows_.centred ? centre_row(row_.data(), atoms_.m) : T(0);
             energies[x] = row_energy(row_.data(), atoms_.m);
         }
+    }
+    // The same sums in the same order, where a row of the window is one vector: no copy needed.
+    void measure_in_place(std::size_t y, std::size_t x) {
+        const T* window = at(y, x);
+        Vec<T> sums{}, squares{};
+        if (windows_.centred)
+            for (std::size_t k = 0; k < atoms_.patch_height; k++) sums += load(window + k * windows_.stride);
+        means[x] = lane_sum<T>(sums) / T(atoms_.m);
+        const Vec<T> mean = splat(means[x]);
+        for (std::size_t k = 0; k < atoms_.patch_height; k++) {
+            const Vec<T> pixels = load(window + k * windows_.stride) - mean;
+            squares = fma(pixels, pixels, squares);
+        }
+        energies[x] = lane_sum<T>(squares);
     }
     const T* at(std::size_t y, std::size_t x) const {
         return windows_.image + std::size_t(windows_.tops[y]) * windows_.stride + x * atoms_.channels;
@@ -240,7 +258,7 @@ Codes<T> code_windows(const Atoms<T>& atoms, Gram& gram, const Windows<T>& windo
             for (std::size_t next = end; next < to && next - x < kRun && next - end < atoms.patch_width; next++)
                 if (!coder.is_empty(measures.energies[next], T(1))) end = next + 1;
             correlator.run(measures.at(y, x), windows.stride, end - x, measures.means.data() + x, correlations.data());
-            for (const T* c = correlations.data(); x < end && !stop.raised(); x++, c += atoms.padded) {
+            for (T* c = correlations.data(); x < end && !stop.raised(); x++, c += atoms.padded) {
                 if (coder.is_empty(measures.energies[x], T(1))) {
                     sink.add_empty();
                     continue;

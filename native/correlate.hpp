@@ -10,7 +10,7 @@
 namespace epitomes::EPITOMES_ISA {
 
 constexpr std::size_t kBlock = 48;  // rows correlated at once: their correlations stay in the second-level cache
-constexpr std::size_t kRun = 64;    // windows correlated at once
+constexpr std::size_t kRun = 96;    // windows correlated at once
 
 template <int R, class T>
 inline void micro(const T* const* rows, std::size_t m, const T* tile, T* out, std::size_t stride) {

@@ -35,7 +35,6 @@ class PursuitSolver {
    public:
     PursuitSolver(const Atoms<T>& atoms, const Pursuit& pursuit)
         : padded_(atoms.padded), n_most_(pursuit.n_nonzero), residual_(T(pursuit.residual)), least_squares_(pursuit.least_squares), directions_(pursuit.n_nonzero, atoms.padded) {
-        correlations_ = Buffer<T>(padded_);
         left_ = Buffer<T>(padded_);
         triangle_ = Buffer<T>(n_most_ * (n_most_ + 1) / 2);
         weights_ = Buffer<T>(n_most_);
@@ -49,17 +48,18 @@ class PursuitSolver {
     // A patch within the bound needs no atom, hence no correlations.
     bool is_empty(T energy, T share) const { return energy <= residual_ * share; }
 
-    // Codes one patch from its correlations; `share` is the share of pixels that are known.
+    // Codes one patch from its correlations, which it uses up: one array less to move through the caches.
+    // `share` is the share of pixels that are known.
     template <class Gram>
-    std::size_t solve(const T* start, T energy, T share, Gram& gram) {
-        return least_squares_ ? solve_by<true>(start, energy, share, gram) : solve_by<false>(start, energy, share, gram);
+    std::size_t solve(T* correlations, T energy, T share, Gram& gram) {
+        return least_squares_ ? solve_by<true>(correlations, energy, share, gram) : solve_by<false>(correlations, energy, share, gram);
     }
 
    private:
     template <bool LeastSquares, class Gram>
-    std::size_t solve_by(const T* start, T energy, T share, Gram& gram) {
+    std::size_t solve_by(T* correlations, T energy, T share, Gram& gram) {
         const T bound = residual_ * share;
-        std::int64_t slot = first_best(start);
+        std::int64_t slot = first_best(correlations);
         std::size_t n = 0;
         while (slot >= 0 && n < n_most_ && energy > bound) {
             const T* row = gram.row(std::size_t(slot));
@@ -71,14 +71,14 @@ class PursuitSolver {
             }
             if (!(pivot > kDependent<T>)) break;
             const T inverse = T(1) / std::sqrt(pivot);
-            const T weight = (n == 0 ? start : correlations_.data())[slot] * inverse;
+            const T weight = correlations[slot] * inverse;
             across[n] = inverse;
             weights_[n] = weight;
             slots[n] = std::int32_t(slot);
             energy -= weight * weight;
             n++;
             if (n == n_most_ || energy <= bound) break;
-            slot = next_best<LeastSquares>(row, across, n - 1, inverse, weight, start);
+            slot = next_best<LeastSquares>(row, across, n - 1, inverse, weight, correlations);
         }
         back_substitute(n);
         return n;
@@ -103,9 +103,9 @@ class PursuitSolver {
     static T just_below(T score) { return score > 0 ? score * (1 - 64 * std::numeric_limits<T>::epsilon()) : T(0); }
 
     template <bool LeastSquares>
-    std::int64_t next_best(const T* row, const T* across, std::size_t n, T inverse, T weight, const T* start) {
+    std::int64_t next_best(const T* row, const T* across, std::size_t n, T inverse, T weight, T* correlations) {
         constexpr std::size_t kChunk = Shelf<T>::kChunk;
-        const T hint = foreseen<LeastSquares>(row, across, n, inverse, weight, start);
+        const T hint = foreseen<LeastSquares>(row, across, n, inverse, weight, correlations);
         T* fresh = directions_.row(n);
         std::size_t k = 0;
         for (; n - k > kChunk; k += kChunk) {  // long supports: take off eight directions at a time, the last ones below
@@ -114,15 +114,15 @@ class PursuitSolver {
         }
         const T* base = directions_.row(k);
         switch (n - k) {
-            case 0: return pass<LeastSquares, 0>(row, base, across + k, inverse, weight, n == 0, start, hint, fresh);
-            case 1: return pass<LeastSquares, 1>(row, base, across + k, inverse, weight, n == 0, start, hint, fresh);
-            case 2: return pass<LeastSquares, 2>(row, base, across + k, inverse, weight, n == 0, start, hint, fresh);
-            case 3: return pass<LeastSquares, 3>(row, base, across + k, inverse, weight, n == 0, start, hint, fresh);
-            case 4: return pass<LeastSquares, 4>(row, base, across + k, inverse, weight, n == 0, start, hint, fresh);
-            case 5: return pass<LeastSquares, 5>(row, base, across + k, inverse, weight, n == 0, start, hint, fresh);
-            case 6: return pass<LeastSquares, 6>(row, base, across + k, inverse, weight, n == 0, start, hint, fresh);
-            case 7: return pass<LeastSquares, 7>(row, base, across + k, inverse, weight, n == 0, start, hint, fresh);
-            default: return pass<LeastSquares, 8>(row, base, across + k, inverse, weight, n == 0, start, hint, fresh);
+            case 0: return pass<LeastSquares, 0>(row, base, across + k, inverse, weight, k == 0, correlations, hint, fresh);
+            case 1: return pass<LeastSquares, 1>(row, base, across + k, inverse, weight, k == 0, correlations, hint, fresh);
+            case 2: return pass<LeastSquares, 2>(row, base, across + k, inverse, weight, k == 0, correlations, hint, fresh);
+            case 3: return pass<LeastSquares, 3>(row, base, across + k, inverse, weight, k == 0, correlations, hint, fresh);
+            case 4: return pass<LeastSquares, 4>(row, base, across + k, inverse, weight, k == 0, correlations, hint, fresh);
+            case 5: return pass<LeastSquares, 5>(row, base, across + k, inverse, weight, k == 0, correlations, hint, fresh);
+            case 6: return pass<LeastSquares, 6>(row, base, across + k, inverse, weight, k == 0, correlations, hint, fresh);
+            case 7: return pass<LeastSquares, 7>(row, base, across + k, inverse, weight, k == 0, correlations, hint, fresh);
+            default: return pass<LeastSquares, 8>(row, base, across + k, inverse, weight, k == 0, correlations, hint, fresh);
         }
     }
 
@@ -139,44 +139,47 @@ class PursuitSolver {
     }
 
     // fresh = (row - across . directions) * inverse, then correlations, norms left, and the best atom, all in one pass.
+    // The norm left to an atom is made anew from the last directions: they are at hand, and memory is the bottleneck.
     template <bool LeastSquares, int N>
-    std::int64_t pass(const T* row, const T* base, const T* across, T inverse, T weight, bool is_first, const T* start, T hint, T* fresh) {
+    std::int64_t pass(const T* row, const T* base, const T* across, T inverse, T weight, bool is_first_chunk, T* correlations, T hint, T* fresh) {
         Vec<T> factor[N > 0 ? N : 1];
         for (int k = 0; k < N; k++) factor[k] = splat(across[k]);
         const Vec<T> scale = splat(inverse), step = splat(weight), one = splat(T(1));
-        const T* before = is_first ? start : correlations_.data();
-        T *correlations = correlations_.data(), *left_over = left_.data();
+        T* left_before = left_.data();
         const std::size_t padded = padded_;
         Best<T> best{hint};
         Vec<T> bar = splat(hint);
         for (std::size_t i = 0; i < padded; i += 2 * kLanes<T>) {
             unsigned bits = 0;
+            Vec<T> left[2];
 #pragma GCC unroll 2
             for (std::size_t h = 0; h < 2; h++) {
                 const std::size_t at = i + h * kLanes<T>;
                 Vec<T> x = load(row + at);
+                if (LeastSquares) left[h] = is_first_chunk ? one : load(left_before + at);
 #pragma GCC unroll 8
-                for (int k = 0; k < N; k++) x = fnma(factor[k], load(base + std::size_t(k) * padded + at), x);
+                for (int k = 0; k < N; k++) {
+                    const Vec<T> direction = load(base + std::size_t(k) * padded + at);
+                    x = fnma(factor[k], direction, x);
+                    if (LeastSquares) left[h] = fnma(direction, direction, left[h]);
+                }
+                if (LeastSquares && N == Shelf<T>::kChunk) store(left_before + at, left[h]);
                 x = x * scale;
                 store(fresh + at, x);
-                const Vec<T> c = fnma(step, x, load(before + at));
+                const Vec<T> c = fnma(step, x, load(correlations + at));
                 store(correlations + at, c);
                 if (LeastSquares) {
-                    const Vec<T> left = fnma(x, x, is_first ? one : load(left_over + at));
-                    store(left_over + at, left);
-                    bits |= above(c * c, bar * left) << h * kLanes<T>;
+                    left[h] = fnma(x, x, left[h]);
+                    bits |= above(c * c, bar * left[h]) << h * kLanes<T>;
                 } else {
                     bits |= above(absolute(c), bar) << h * kLanes<T>;
                 }
             }
             if (bits == 0) continue;
             for (; bits != 0; bits &= bits - 1) {
-                const std::size_t slot = i + std::size_t(__builtin_ctz(bits));
-                const T c = correlations[slot];
-                if (!LeastSquares)
-                    best.offer(std::fabs(c), slot);
-                else if (left_over[slot] > kDependent<T>)  // nothing is left of an atom in the span
-                    best.offer(c * c / left_over[slot], slot);
+                const std::size_t lane = std::size_t(__builtin_ctz(bits));
+                const T c = correlations[i + lane], rest = LeastSquares ? left[lane / kLanes<T>][lane % kLanes<T>] : T(1);
+                if (rest > kDependent<T>) best.offer(LeastSquares ? c * c / rest : std::fabs(c), i + lane);  // else in the span
             }
             bar = splat(best.score);
         }
@@ -186,13 +189,17 @@ class PursuitSolver {
 
     // The score that last pass's second best will have after this one, less what rounding may change.
     template <bool LeastSquares>
-    T foreseen(const T* row, const T* across, std::size_t n, T inverse, T weight, const T* start) {
+    T foreseen(const T* row, const T* across, std::size_t n, T inverse, T weight, const T* correlations) {
         if (second_ < 0) return 0;
-        T x = row[second_];
-        for (std::size_t k = 0; k < n; k++) x -= across[k] * directions_.row(k)[second_];
+        T x = row[second_], left = 1;
+        for (std::size_t k = 0; k < n; k++) {
+            const T direction = directions_.row(k)[second_];
+            x -= across[k] * direction;
+            left -= direction * direction;
+        }
         x *= inverse;
-        const T c = (n == 0 ? start : correlations_.data())[second_] - weight * x;
-        const T left = (n == 0 ? T(1) : left_[std::size_t(second_)]) - x * x;
+        left -= x * x;
+        const T c = correlations[second_] - weight * x;
         if (LeastSquares) return left > T(1e-2) ? c * c / left * T(0.999) : T(0);  // a small rest is mostly rounding
         return T(0.999) * std::fabs(c);
     }
@@ -209,7 +216,7 @@ class PursuitSolver {
     std::int64_t hint_ = -1, second_ = -1;
     T residual_;
     bool least_squares_;
-    Buffer<T> correlations_, left_, triangle_, weights_;
+    Buffer<T> left_, triangle_, weights_;
     Shelf<T> directions_;
 };
 

@@ -19,7 +19,7 @@ from epitomes import OLS, OMP, Epitome
 
 SIGMAS = (25, 10, 5)
 GAIN = 1.15  # of the noise level, as in K-SVD denoising
-PAIRS = (("epitomes", "spams"), ("epitomes-rows", "spams"), ("epitomes-omp", "sklearn"))
+PAIRS = (("epitomes", "spams"), ("epitomes-fresh", "spams"), ("epitomes-rows", "spams"), ("epitomes-omp", "sklearn"))
 
 
 def run(options: Options) -> Iterator[Race]:
@@ -36,6 +36,7 @@ def measure(picture: Picture, sigma: int, seed: int, epitome: Epitome, kind: str
     problem = Problem(add_noise(picture.pixels, sigma, seed), epitome, options.threads, residual=bound)
     rivals = [
         ours.on_windows("epitomes", OLS(residual=bound), problem),
+        ours.fresh("epitomes-fresh", OLS(residual=bound), problem),
         ours.on_rows("epitomes-rows", OLS(residual=bound), problem),
         *spams.pursuit(problem),
     ]

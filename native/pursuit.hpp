@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cmath>
-#include <limits>
 
 #include "gram.hpp"
 
@@ -85,8 +84,8 @@ class PursuitSolver {
     }
 
     std::int64_t first_best(const T* c) {
-        Best<T> best{hint_ >= 0 ? just_below(std::fabs(c[hint_])) : T(0)};  // what suited the last patch suits its neighbour
-        Vec<T> bar = splat(best.score);
+        Best<T> best{T(0)};
+        Vec<T> bar{};
         for (std::size_t i = 0; i < padded_; i += 2 * kLanes<T>) {
             unsigned bits = above(absolute(load(c + i)), bar) | above(absolute(load(c + i + kLanes<T>)), bar) << kLanes<T>;
             if (bits == 0) continue;
@@ -96,11 +95,9 @@ class PursuitSolver {
             }
             bar = splat(best.score);
         }
-        hint_ = best.slot;
         second_ = best.second;
         return best.slot;
     }
-    static T just_below(T score) { return score > 0 ? score * (1 - 64 * std::numeric_limits<T>::epsilon()) : T(0); }
 
     template <bool LeastSquares>
     std::int64_t next_best(const T* row, const T* across, std::size_t n, T inverse, T weight, T* correlations) {
@@ -213,7 +210,7 @@ class PursuitSolver {
     }
 
     std::size_t padded_, n_most_;
-    std::int64_t hint_ = -1, second_ = -1;
+    std::int64_t second_ = -1;  // of this patch alone: a neighbour must not be able to change a bit
     T residual_;
     bool least_squares_;
     Buffer<T> left_, triangle_, weights_;

@@ -49,6 +49,5 @@ def on_rows(name: str, coder: OLS | OMP | Lasso, problem: Problem, start: csr_ar
 
 
 def prepared(dictionary: Dictionary) -> Dictionary:
-    if not dictionary.engine:  # making it is the preparation
-        raise RuntimeError("the dictionary has no engine")
+    assert dictionary.engine is not None  # asking for it is the preparation
     return dictionary

@@ -9,13 +9,15 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from typing import Any, SupportsIndex
+from typing import Any, SupportsIndex, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 Array = NDArray[np.floating[Any]]  # float32 or float64
 Shape = int | Sequence[int] | NDArray[np.integer[Any]]
+
+Pixels = TypeVar("Pixels", bound=NDArray[Any])
 
 _MOST_VALUES = 2**44  # at eight bytes each, all that a processor can address
 
@@ -65,6 +67,13 @@ def require_finite(name: str, array: NDArray[Any]) -> None:
     raise ValueError(
         f"{name} holds {int(bad.sum())} NaN or infinite values, the first at index {first}: replace or mask them first"
     )
+
+
+def read_only(array: Pixels) -> Pixels:
+    """A view that cannot be written to; the array itself, which may be the caller's, stays as it is."""
+    view: Pixels = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def as_mask(name: str, value: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:

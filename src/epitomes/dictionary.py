@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from epitomes import kernels
-from epitomes.checks import Array, as_floats, as_shape
+from epitomes.checks import Array, as_floats, as_shape, read_only
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,13 +29,13 @@ class Dictionary:
 
     def __post_init__(self) -> None:
         atoms = as_floats("atoms", self.atoms, ndim=2)
-        object.__setattr__(self, "atoms", _locked(atoms))
+        object.__setattr__(self, "atoms", read_only(atoms))
         if self.pictures is None:
             return
         if self.patch_shape is None:
             raise ValueError("pictures need patch_shape: the atoms are windows of that shape")
         patch = as_shape("patch_shape", self.patch_shape)
-        pictures = tuple(_locked(as_floats("picture", picture, dtype=atoms.dtype)) for picture in self.pictures)
+        pictures = tuple(read_only(as_floats("picture", picture, dtype=atoms.dtype)) for picture in self.pictures)
         n_windows = 0
         for picture in pictures:
             if picture.ndim != len(patch) or any(h < w for h, w in zip(picture.shape, patch, strict=True)):
@@ -64,18 +64,18 @@ class Dictionary:
         squares = np.einsum("pm,pm->p", self.atoms, self.atoms, dtype=np.float64)
         norms = np.sqrt(squares).astype(self.atoms.dtype)
         norms[norms < np.finfo(self.atoms.dtype).tiny] = 0.0  # too short to divide by
-        return _locked(norms)
+        return read_only(norms)
 
     @cached_property
     def unit(self) -> Array:
         """`(p, m)` atoms of length one; zero atoms stay zero."""
         safe = np.where(self.norms > 0, self.norms, 1)
-        return _locked(np.where(self.norms[:, None] > 0, self.atoms / safe[:, None], 0).astype(self.atoms.dtype))
+        return read_only(np.where(self.norms[:, None] > 0, self.atoms / safe[:, None], 0).astype(self.atoms.dtype))
 
     @cached_property
     def gram(self) -> Array:
         """`(p, p)` products of the unit atoms."""
-        return _locked(self.engine.correlate(kernels.Rows(self.unit, None)))
+        return read_only(self.engine.correlate(kernels.Rows(self.unit, None)))
 
     @cached_property
     def engine(self) -> kernels.Engine:
@@ -106,9 +106,3 @@ def _is_flat(pictures: tuple[Array, ...], patch_shape: tuple[int, ...]) -> bool:
     if len(patch_shape) == 2:
         return True
     return len(patch_shape) == 3 and all(picture.shape[2] == patch_shape[2] for picture in pictures)
-
-
-def _locked(array: Array) -> Array:
-    view = array.view()
-    view.flags.writeable = False
-    return view

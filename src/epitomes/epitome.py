@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from epitomes.checks import Array, as_floats
+from epitomes.checks import Array, as_floats, read_only
 from epitomes.dictionary import Dictionary
 from epitomes.phi import GatherPhi, Phi
 
@@ -21,9 +21,7 @@ class Epitome:
         pixels = as_floats("pixels", self.pixels)
         if pixels.shape != self.phi.epitome_shape:
             raise ValueError(f"pixels need the shape {self.phi.epitome_shape} that phi expects, got {pixels.shape}")
-        view = pixels.view()
-        view.flags.writeable = False
-        object.__setattr__(self, "pixels", view)
+        object.__setattr__(self, "pixels", read_only(pixels))
 
     @cached_property
     def dictionary(self) -> Dictionary:

@@ -10,15 +10,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from epitomes import kernels
-from epitomes.checks import Array, Shape, as_floats, as_mask, as_shape, whole
-
-Pixels = TypeVar("Pixels", bound=NDArray[Any])
+from epitomes.checks import Array, Shape, as_floats, as_mask, as_shape, read_only, whole
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -71,14 +68,14 @@ class Patches:
         grids = []
         for length, width, step in zip(self.image.shape, self.patch_shape, self.stride, strict=True):
             last = length - width
-            grids.append(_locked(np.append(np.arange(0, last, step, dtype=np.intp), np.intp(last))))
+            grids.append(read_only(np.append(np.arange(0, last, step, dtype=np.intp), np.intp(last))))
         return tuple(grids)
 
     @cached_property
     def offsets(self) -> NDArray[np.intp]:
         """`(m,)` distances, in the flat image, from the first pixel of a patch's rectangle to its pixels."""
         mask = np.ones(self.patch_shape, np.bool_) if self.support is None else self.support
-        return _locked(np.ravel_multi_index(np.nonzero(mask), self.image.shape).astype(np.intp))
+        return read_only(np.ravel_multi_index(np.nonzero(mask), self.image.shape).astype(np.intp))
 
     @property
     def grid_shape(self) -> tuple[int, ...]:
@@ -153,14 +150,14 @@ def _as_image(image: ArrayLike) -> Array:
     pixels = as_floats("image", image)
     if pixels.ndim == 0:
         raise ValueError("image needs at least one axis, got a single number")
-    return _locked(pixels.view())  # a view: the caller's own array stays writeable
+    return read_only(pixels)
 
 
 def _as_support(support: ArrayLike, patch: tuple[int, ...]) -> NDArray[np.bool_] | None:
     mask = as_mask("support", support, patch)
     if not mask.any():
         raise ValueError(f"support of shape {patch} is False everywhere: a patch needs at least one pixel")
-    return None if mask.all() else _locked(mask.copy())  # the full rectangle has the faster kernels
+    return None if mask.all() else read_only(mask.copy())  # the full rectangle has the faster kernels
 
 
 def _as_level(level: float | None, pixels: Array) -> float:
@@ -193,8 +190,3 @@ def _require_inside(axis: int, part: slice, length: int) -> None:
     end = length if part.stop is None else whole(f"stop of the window along axis {axis}", part.stop, least=1)
     if not begin < end <= length:
         raise ValueError(f"window along axis {axis} goes from {begin} to {end}, the image from 0 to {length}")
-
-
-def _locked(array: Pixels) -> Pixels:
-    array.flags.writeable = False
-    return array

@@ -20,13 +20,17 @@ RACES = {
     "race-lasso": "benchmarks.races.lasso",
     "race-correlate": "benchmarks.races.correlate",
     "race-threads": "benchmarks.races.threads",
+    "race-learn": "benchmarks.races.learn",
+    "race-denoise": "benchmarks.races.denoise",
 }
-TOOLS = {"make-epitome": "benchmarks.make_epitome"}
+TABLES = {"table1": "benchmarks.tables.table1", "table2": "benchmarks.tables.table2"}  # long: not part of `all`
+CLAIMS = {"claims": "benchmarks.claims"}  # the paper's sentences; not part of `all` either
+TOOLS = {"make-epitomes": "benchmarks.make_epitomes"}
 BLAS_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
 def parser() -> argparse.ArgumentParser:
-    names = ["all", "list", *RACES, *TOOLS]
+    names = ["all", "list", *RACES, *TABLES, *CLAIMS, *TOOLS]
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Speed and quality against the peers.")
     parser.add_argument("name", metavar="NAME", choices=names, help=", ".join(names))
     parser.add_argument("--images", type=Path, metavar="DIR", help="folder of PNG pictures; without it, scikit-image's")
@@ -34,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--threads", type=positive, default=1, metavar="N", help="threads of every competitor (1)")
     parser.add_argument("--seeds", type=positive, default=1, metavar="K", help="noise seeds 0..K-1 (1)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows here, one JSON object per line")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="make-epitome: the .npy file to write")
+    parser.add_argument("--output", type=Path, metavar="PATH", help="where a tool or `claims` writes its files")
     return parser
 
 
@@ -47,7 +51,7 @@ def positive(text: str) -> int:
 def main() -> int:
     asked = parser().parse_args()
     if asked.name == "list":
-        print("\n".join([*RACES, *TOOLS]))
+        print("\n".join([*RACES, *TABLES, *CLAIMS, *TOOLS]))
         return 0
     for variable in BLAS_LIMITS:
         os.environ[variable] = str(asked.threads)
@@ -61,14 +65,14 @@ def main() -> int:
 
 
 def race(names: list[str], options: Options, file: Path | None) -> int:
-    """Run the races in turn. Rows appear, and are safe in the file, as soon as they are measured."""
+    """Run races or tables in turn. Rows appear, and are safe in the file, as soon as they are measured."""
     from benchmarks.record import Record, environment
 
     record = Record(file)
     record.add(environment(options))
     for name in names:
         began = time.perf_counter()
-        for row in importlib.import_module(RACES[name]).run(options):
+        for row in importlib.import_module({**RACES, **TABLES, **CLAIMS}[name]).run(options):
             record.add(row)
         print(f"# {name}: {time.perf_counter() - began:.1f} s", file=sys.stderr)
     return 0

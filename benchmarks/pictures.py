@@ -60,6 +60,12 @@ def named(pictures: list[Picture], name: str) -> Picture:
     return same[0] if same else max(pictures, key=lambda picture: picture.pixels.size)
 
 
+def middle(pixels: NDArray[np.float32], width: int) -> NDArray[np.float32]:
+    """The square of that width in the middle: borders are often sky and lawn."""
+    parts = tuple(slice(max(0, (side - width) // 2), (side - width) // 2 + width) for side in pixels.shape)
+    return np.ascontiguousarray(pixels[parts])
+
+
 def add_noise(pixels: NDArray[np.float32], sigma: float, seed: int) -> NDArray[np.float32]:
     """White Gaussian noise, neither rounded nor clipped. The seed alone decides it, not what ran before."""
     noise = np.random.default_rng(seed).standard_normal(pixels.shape)

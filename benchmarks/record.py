@@ -48,6 +48,13 @@ class Race:
     peer_gap: float | None = None
     bits_equal: bool | None = None  # the codes of both are equal bit for bit
     gflops: float | None = None  # as if every correlation took 2 m operations
+    reached: bool | None = None  # learning: ours came at least as low as the peer; if not, ratio is 0
+    n_steps: int | None = None  # learning: iterations until then
+    peer_n_steps: int | None = None
+    objective: float | None = None  # learning: Eq. 3 per patch, ours and the peer's, judged alike
+    peer_objective: float | None = None
+    psnr: float | None = None  # denoising, in dB
+    peer_psnr: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +72,33 @@ class Table:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Memory:
+    """The most memory that one call needed, in a process that did nothing else."""
+
+    memory: str  # the call
+    width: int
+    height: int
+    peak_mb: float  # the whole process: interpreter, libraries, image, result
+    before_mb: float  # the same before the call
+    bytes_per_pixel: float  # (peak - before) over the pixels
+    threads: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """A sentence of the paper, as a number against another number."""
+
+    claim: str
+    image: str
+    value: float
+    against: float
+    holds: bool
+    note: str  # what the two numbers are
+    seed: int | None = None
+    figure: str | None = None  # the file that shows it
+
+
+@dataclass(frozen=True, kw_only=True)
 class Environment:
     """Where and with what the rows were measured: always the first line."""
 
@@ -77,7 +111,7 @@ class Environment:
     versions: dict[str, str]
 
 
-Row = Race | Table | Environment
+Row = Race | Table | Memory | Claim | Environment
 
 
 def environment(options: Options) -> Environment:

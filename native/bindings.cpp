@@ -31,6 +31,8 @@ using In3 = nb::ndarray<const T, nb::numpy, nb::ndim<3>, nb::c_contig, nb::devic
 template <class T>
 using Changed1 = nb::ndarray<T, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
+using Changed2 = nb::ndarray<T, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
 using Out1 = nb::ndarray<T, nb::numpy, nb::ndim<1>, nb::c_contig>;
 template <class T>
 using Out2 = nb::ndarray<T, nb::numpy, nb::ndim<2>, nb::c_contig>;
@@ -40,6 +42,16 @@ using Flag = In1<std::uint8_t>;
 
 void require(bool holds, const char* message) {
     if (!holds) throw std::invalid_argument(message);
+}
+
+// Codes by rows: begins that rise within the entries, and atoms of a dictionary of p.
+void require_compressed(const In1<std::int64_t>& begin, const In1<std::int32_t>& atoms, std::size_t p) {
+    const std::int64_t size = std::int64_t(atoms.shape(0));
+    require(begin.data()[0] >= 0, "codes are not a compressed matrix");
+    for (std::size_t i = 0; i + 1 < begin.shape(0); i++)
+        require(begin.data()[i] <= begin.data()[i + 1] && begin.data()[i + 1] <= size, "codes are not a compressed matrix");
+    for (std::int64_t k = 0; k < size; k++)
+        require(0 <= atoms.data()[k] && std::size_t(atoms.data()[k]) < p, "codes name an atom that is not there");
 }
 
 const epitomes::Isa& isa_at(std::size_t index) {
@@ -195,13 +207,8 @@ class Prepared {
         arrays.atoms = nb::cast<In1<std::int32_t>>(start[1], false);
         arrays.values = nb::cast<In1<T>>(start[2], false);
         require(arrays.begin.shape(0) == n + 1, "start and patches differ in number");
-        const std::int64_t size = std::int64_t(arrays.atoms.shape(0));
-        require(std::int64_t(arrays.values.shape(0)) == size, "start is not a compressed matrix");
-        for (std::size_t i = 0; i < n; i++)
-            require(0 <= arrays.begin.data()[i] && arrays.begin.data()[i] <= arrays.begin.data()[i + 1] && arrays.begin.data()[i + 1] <= size,
-                    "start is not a compressed matrix");
-        for (std::int64_t k = 0; k < size; k++)
-            require(0 <= arrays.atoms.data()[k] && std::size_t(arrays.atoms.data()[k]) < p_, "start names an atom that is not there");
+        require(arrays.values.shape(0) == arrays.atoms.shape(0), "start is not a compressed matrix");
+        require_compressed(arrays.begin, arrays.atoms, p_);
         arrays.view = {arrays.begin.data(), arrays.atoms.data(), arrays.values.data()};
         return arrays;
     }
@@ -257,6 +264,27 @@ void scatter(std::size_t isa, Changed1<double> total, Changed1<double> weight, I
 }
 
 template <class T>
+void summarise(std::size_t isa, In2<T> rows, In1<std::int64_t> begin, In1<std::int32_t> atoms, In1<T> values, std::size_t first,
+               std::size_t last, Changed2<double> gram, Changed2<double> cross, Changed1<double> mass) {
+    const std::size_t n = rows.shape(0), m = rows.shape(1), p = mass.shape(0);
+    require(gram.shape(0) == p && gram.shape(1) == p && cross.shape(0) == p && cross.shape(1) == m, "the sums do not agree");
+    require(first <= last && last <= p, "the range of atoms leaves the dictionary");
+    require(begin.shape(0) == n + 1 && atoms.shape(0) == values.shape(0), "codes and rows do not agree");
+    require_compressed(begin, atoms, p);
+    const auto kernel = kernels_at<T>(isa).summarise;
+    nb::gil_scoped_release release;
+    kernel(rows.data(), n, m, {begin.data(), atoms.data(), values.data()}, first, last, p, gram.data(), cross.data(), mass.data());
+}
+
+void multiply(std::size_t isa, In2<double> left, In2<double> right, Changed2<double> out) {
+    const std::size_t n = left.shape(0), inner = left.shape(1), width = right.shape(1);
+    require(right.shape(0) == inner && out.shape(0) == n && out.shape(1) == width, "the matrices do not agree");
+    const auto kernel = isa_at(isa).multiply;
+    nb::gil_scoped_release release;
+    kernel(left.data(), n, inner, right.data(), width, out.data());
+}
+
+template <class T>
 void bind(nb::module_& m, const char* name) {
     using P = Prepared<T>;
     nb::class_<P>(m, name)
@@ -271,6 +299,8 @@ void bind(nb::module_& m, const char* name) {
     m.def("gather", &gather<T>, "isa"_a, "image"_a.noconvert(), "starts"_a.noconvert(), "offsets"_a.noconvert(), "centre"_a);
     m.def("scatter", &scatter<T>, "isa"_a, "total"_a.noconvert(), "weight"_a.noconvert(), "starts"_a.noconvert(), "offsets"_a.noconvert(),
           "rows"_a.noconvert(), "weights"_a.noconvert());
+    m.def("summarise", &summarise<T>, "isa"_a, "rows"_a.noconvert(), "begin"_a.noconvert(), "atoms"_a.noconvert(), "values"_a.noconvert(),
+          "first"_a, "last"_a, "gram"_a.noconvert(), "cross"_a.noconvert(), "mass"_a.noconvert());
 }
 
 }  // namespace
@@ -279,6 +309,7 @@ NB_MODULE(_native, m) {
     m.doc() = "Loops over patches. Use epitomes.kernels, which checks what comes in.";
     bind<float>(m, "Engine32");
     bind<double>(m, "Engine64");
+    m.def("multiply", &multiply, "isa"_a, "left"_a.noconvert(), "right"_a.noconvert(), "out"_a.noconvert());
     m.def("isas", [] {
         std::size_t count;
         const epitomes::Isa* const* sets = epitomes::runnable_isas(&count);

@@ -118,11 +118,20 @@ template <class T>
 using Scatter = void (*)(double* total, double* weight, const std::int64_t* starts, std::size_t n,
                          const std::int64_t* offsets, std::size_t m, const T* rows, const T* weights);
 
+// Adds coded rows (n, m) to the sums of the atoms first to last - 1: gram (p, p), cross (p, m), mass (p).
+template <class T>
+using Summarise = void (*)(const T* rows, std::size_t n, std::size_t m, const Start<T>& codes, std::size_t first, std::size_t last,
+                           std::size_t p, double* gram, double* cross, double* mass);
+
+// out (n, width) = left (n, inner) times right (inner, width).
+using Multiply = void (*)(const double* left, std::size_t n, std::size_t inner, const double* right, std::size_t width, double* out);
+
 template <class T>
 struct Kernels {
     std::unique_ptr<Engine<T>> (*make_engine)(const AtomsView<T>&);
     Gather<T> gather;
     Scatter<T> scatter;
+    Summarise<T> summarise;
 };
 
 // One compiled instruction set.
@@ -130,6 +139,7 @@ struct Isa {
     const char* name;
     Kernels<float> single;
     Kernels<double> full;
+    Multiply multiply;
 };
 
 // The compiled sets that this processor can run, best last; `count` receives how many.

@@ -1,5 +1,6 @@
 // The engine of one instruction set. This file is compiled once per set, with EPITOMES_ISA naming it.
 #include "coding.hpp"
+#include "moments.hpp"
 
 namespace epitomes::EPITOMES_ISA {
 namespace {
@@ -132,7 +133,8 @@ std::unique_ptr<Engine<T>> make_engine(const AtomsView<T>& view) {
 
 extern const Isa isa;
 const Isa isa = {EPITOMES_NAME(EPITOMES_ISA),
-                 {make_engine<float>, gather<float>, scatter<float>},
-                 {make_engine<double>, gather<double>, scatter<double>}};
+                 {make_engine<float>, gather<float>, scatter<float>, summarise<float>},
+                 {make_engine<double>, gather<double>, scatter<double>, summarise<double>},
+                 multiply};
 
 }  // namespace epitomes::EPITOMES_ISA

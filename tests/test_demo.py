@@ -1,7 +1,8 @@
-"""The demonstration runs, improves the picture by decibels, and writes pictures whole."""
+"""The demonstration learns, improves the picture by decibels, and writes pictures and a page."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,17 +14,22 @@ from epitomes import demo, kernels
 pytestmark = pytest.mark.skipif(kernels.isa == "reference", reason="the reference is too slow for a whole picture")
 
 
-def test_demo_denoises_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    demo.main(["--output", str(tmp_path / "new" / "folder")])
-    written = sorted(path.name for path in (tmp_path / "new" / "folder").iterdir())
-    assert written == ["clean.png", "demo.png", "denoised.png", "epitome.png", "noisy.png"]
-    before, after = (
-        np.asarray(Image.open(tmp_path / "new/folder" / name), float) for name in ("noisy.png", "denoised.png")
-    )
+def test_demo_learns_denoises_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "new" / "folder"
+    assert demo.main(["--output", str(folder)]) == 0
+    written = sorted(path.name for path in folder.iterdir())
+    assert written == ["clean.png", "demo.png", "denoised.png", "epitome.png", "index.html", "noisy.png"]
+    before, after = (np.asarray(Image.open(folder / name), float) for name in ("noisy.png", "denoised.png"))
     clean = demo.shipped_picture()
     assert demo.psnr(clean, after) > demo.psnr(clean, before) + 8
     told = capsys.readouterr()
-    assert told.out.startswith("PSNR 20.1") and "coded 62001 patches" in told.err
+    assert told.out.startswith("PSNR 20.1") and told.out.count("\n") == 1
+    objectives = [float(each) for each in re.findall(r"objective ([\d.]+)", told.err)]
+    assert len(objectives) == demo.STEPS and objectives == sorted(objectives, reverse=True)
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    for number in re.findall(r"[\d.]+(?= dB)", told.out):
+        assert number in page
+    assert page.count("<img") == 4 and page.count("<svg") == 1 and "python -m epitomes.demo" in page
 
 
 def test_wrong_sigma_is_a_usage_error(tmp_path: Path) -> None:

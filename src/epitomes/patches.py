@@ -32,6 +32,7 @@ class Patches:
     centred: bool  # rows come without their mean
     support: NDArray[np.bool_] | None  # pixels of the patch in use; None: the full rectangle
     level: float  # reference grey level of the whole image, the same for all its crops
+    chosen: NDArray[np.intp] | None  # positions along the first axis; None: those of the stride
 
     def __init__(
         self,
@@ -42,6 +43,7 @@ class Patches:
         support: ArrayLike | None = None,
         *,
         level: float | None = None,  # None: the mean of the image
+        chosen: ArrayLike | None = None,
     ) -> None:
         pixels = _as_image(image)
         patch = as_shape("patch_shape", patch_shape, ndim=pixels.ndim)
@@ -61,6 +63,7 @@ class Patches:
         setting(self, "support", None if support is None else _as_support(support, patch))
         _require_summable(pixels, self.patch_size)
         setting(self, "level", _as_level(level, pixels))
+        setting(self, "chosen", None if chosen is None else _as_chosen(chosen, pixels.shape[0] - patch[0]))
 
     @cached_property
     def positions(self) -> tuple[NDArray[np.intp], ...]:
@@ -69,6 +72,8 @@ class Patches:
         for length, width, step in zip(self.image.shape, self.patch_shape, self.stride, strict=True):
             last = length - width
             grids.append(read_only(np.append(np.arange(0, last, step, dtype=np.intp), np.intp(last))))
+        if self.chosen is not None:
+            grids[0] = self.chosen
         return tuple(grids)
 
     @cached_property
@@ -115,16 +120,16 @@ class Patches:
 
     def at_index(self, indices: ArrayLike) -> tuple[Array, Array]:
         """The same as `rows`, for patches in any order and number: samples, permutations."""
-        chosen = np.asarray(indices)
-        if chosen.dtype.kind not in "iu" or chosen.ndim != 1:
-            raise TypeError(
-                f"indices must be one row of whole numbers, got dtype {chosen.dtype} and shape {chosen.shape}"
-            )
-        outside = (chosen < 0) | (chosen >= self.n_patches)
-        if outside.any():
-            raise IndexError(f"indices must be in 0 ... {self.n_patches - 1}, got {chosen[outside][0]}")
-        starts = self._starts_of(chosen.astype(np.intp))
+        starts = self._starts_of(_as_indices(indices, self.n_patches))
         return kernels.gather(self.image.reshape(-1), starts, self.offsets, self.centred)
+
+    def lines(self, indices: ArrayLike) -> Patches:
+        """The patches at some positions of the first axis, given by their numbers in `positions[0]`, in that order.
+
+        A line of patches shares what neighbours share, so lines are the cheapest sample of an image.
+        """
+        numbers = _as_indices(indices, len(self.positions[0]))
+        return replace(self, chosen=self.positions[0][numbers])
 
     def crop(self, window: Sequence[slice]) -> Patches:
         """Patches of a part of the image, for tiles: one slice per axis, within the image.
@@ -137,7 +142,7 @@ class Patches:
             raise ValueError(f"window needs {self.image.ndim} slices, one per axis of the image, got {len(window)}")
         for axis, part in enumerate(window):
             _require_inside(axis, part, self.image.shape[axis])
-        return replace(self, image=self.image[window])
+        return replace(self, image=self.image[window], chosen=None)
 
     def _starts_of(self, indices: NDArray[np.intp]) -> NDArray[np.intp]:
         starts = np.zeros(len(indices), np.intp)
@@ -151,6 +156,25 @@ def _as_image(image: ArrayLike) -> Array:
     if pixels.ndim == 0:
         raise ValueError("image needs at least one axis, got a single number")
     return read_only(pixels)
+
+
+def _as_indices(indices: ArrayLike, n: int) -> NDArray[np.intp]:
+    numbers = np.asarray(indices)
+    if numbers.dtype.kind not in "iu" or numbers.ndim != 1:
+        raise TypeError(
+            f"indices must be one row of whole numbers, got dtype {numbers.dtype} and shape {numbers.shape}"
+        )
+    outside = (numbers < 0) | (numbers >= n)
+    if outside.any():
+        raise IndexError(f"indices must be in 0 ... {n - 1}, got {numbers[outside][0]}")
+    return numbers.astype(np.intp)
+
+
+def _as_chosen(chosen: ArrayLike, last: int) -> NDArray[np.intp]:
+    positions = _as_indices(chosen, last + 1)
+    if not len(positions):
+        raise ValueError("chosen is empty: name at least one position along the first axis")
+    return read_only(positions)
 
 
 def _as_support(support: ArrayLike, patch: tuple[int, ...]) -> NDArray[np.bool_] | None:

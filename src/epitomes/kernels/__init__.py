@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from epitomes.kernels import _native, reference_patches
+from epitomes.kernels import _native, reference_moments, reference_patches
 from epitomes.kernels.protocol import Array, Engine, Packed, Rows, Source, Start, Windows
 from epitomes.kernels.reference import ReferenceEngine
 
@@ -29,7 +29,9 @@ __all__ = [
     "isa",
     "isas",
     "make_engine",
+    "multiply",
     "scatter",
+    "summarise",
 ]
 
 isas: tuple[str, ...] = tuple(_native.isas())
@@ -91,3 +93,31 @@ def scatter(
     else:
         native: Any = _native.scatter
         native(isas.index(isa), total, weight, starts, offsets, estimates, weights)
+
+
+def summarise(
+    rows: Array,
+    codes: Start,
+    atoms: tuple[int, int],
+    gram: NDArray[np.float64],
+    cross: NDArray[np.float64],
+    mass: NDArray[np.float64],
+) -> None:
+    """Add coded rows `(n, m)` to the sums of a range of atoms, in place and in the order of the rows.
+
+    The sums are `gram` `(p, p)`, A'A; `cross` `(p, m)`, A'X; and `mass` `(p,)`, the columns of |A| summed.
+    """
+    if isa == "reference":
+        reference_moments.summarise(rows, codes, atoms, gram, cross, mass)
+    else:
+        native: Any = _native.summarise
+        native(isas.index(isa), rows, *codes, *atoms, gram, cross, mass)
+
+
+def multiply(left: NDArray[np.float64], right: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    """`out = left @ right`, every entry summed in an order that depends on the inner length alone."""
+    if isa == "reference":
+        reference_moments.multiply(left, right, out)
+    else:
+        native: Any = _native.multiply
+        native(isas.index(isa), left, right, out)

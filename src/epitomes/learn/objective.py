@@ -1,0 +1,153 @@
+"""The dictionary step's objective (paper, Eq. 4): what an epitome costs when the codes are fixed.
+
+    f(D) = 1/2 |X - A D|^2 + lam sum_j |d_j| |a_j|_1        with D = phi(E)
+
+Sums, as in Eq. 4; reports divide by n, as in Eq. 3. `Quadratic` gives the cost and the gradient on the pixels of E from
+the moments alone, so their price does not depend on the number of patches.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from epitomes import blocks, kernels
+from epitomes.checks import as_floats
+from epitomes.learn.moments import Moments
+from epitomes.phi import GatherPhi, Phi
+
+Floats = NDArray[np.float64]
+
+
+def cost(atoms: ArrayLike, moments: Moments, lam: float) -> float:
+    """`1/2 (|X|^2 - 2 <A'X, D> + <A'A D, D>) + lam sum_j mass_j |d_j|`, which is Eq. 4."""
+    D = _as_atoms(atoms, moments)
+    return _cost(D, product(moments.gram, D), moments, lam)
+
+
+def gradient(atoms: ArrayLike, moments: Moments, lam: float) -> Floats:
+    """`A'A D - A'X + diag(lam mass_j / |d_j|) D`, `(p, m)`.
+
+    Where an atom is zero the norm has no gradient; the subgradient 0 is taken, so that such an atom moves only if the
+    patches ask for it.
+    """
+    D = _as_atoms(atoms, moments)
+    return _gradient(D, product(moments.gram, D), moments, lam)
+
+
+def product(gram: Floats, D: Floats, threads: int | None = None) -> Floats:
+    """`A'A D`, by kernels whose sums have one order: the same bits for any number of threads."""
+    out = np.empty_like(D)
+    shares = blocks.split(len(gram), math.ceil(len(gram) / blocks.n_threads(threads)))
+    if len(gram) * D.size < 10_000_000:  # below a few milliseconds threads cost more than they bring
+        kernels.multiply(gram, D, out)
+    else:
+        blocks.run(
+            lambda rows, stop: kernels.multiply(gram[slice(*rows)], D, out[slice(*rows)]), shares, threads=threads
+        )
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """An epitome with what the objective needs of it; a linear function of E, so points can be combined."""
+
+    E: Floats
+    D: Floats  # phi(E)
+    GD: Floats  # A'A D
+
+    def beyond(self, other: Point, share: float) -> Point:
+        """`self + share (self - other)`, without another product with the Gram matrix."""
+        return Point(
+            self.E + share * (self.E - other.E),
+            self.D + share * (self.D - other.D),
+            self.GD + share * (self.GD - other.GD),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Quadratic:
+    """Eq. 4 as a function of the pixels of E: `f(phi(E))`. Its gradient is the adjoint of phi on that of f."""
+
+    phi: Phi
+    moments: Moments
+    lam: float
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.moments.cross.shape != (self.phi.n_atoms, self.phi.patch_size):
+            raise ValueError(
+                f"moments of {self.moments.cross.shape} (atoms, pixels) do not fit {self.phi!r}: "
+                "summarise codes on its atoms"
+            )
+
+    def at(self, E: Floats) -> Point:
+        """Prepare an epitome."""
+        D = np.ascontiguousarray(self.phi(E), np.float64)
+        return Point(E, D, product(self.moments.gram, D, self.threads))
+
+    def cost(self, point: Point) -> float:
+        """Eq. 4."""
+        return _cost(point.D, point.GD, self.moments, self.lam)
+
+    def gradient(self, point: Point) -> Floats:
+        """`R' grad f(D)`, of the shape of E."""
+        return np.asarray(self.phi.adjoint(_gradient(point.D, point.GD, self.moments, self.lam)), np.float64)
+
+    def curvature(self, point: Point) -> Floats:
+        """`R' (gram_jj + lam mass_j / |d_j|)`: the diagonal of the Hessian of f on E, its norms majorised.
+
+        Exact for a phi that copies pixels, none to the same place of two atoms. Pixels that no used atom shows have
+        none: they get a small positive value, and since their gradient is zero they stay where they are.
+        """
+        weight = np.diagonal(self.moments.gram) + pull(point.D, self.moments, self.lam)
+        spread = np.asarray(self.phi.adjoint(np.repeat(weight[:, None], point.D.shape[1], axis=1)), np.float64)
+        return above_zero(spread, self.phi)
+
+
+def above_zero(spread: Floats, phi: Phi) -> Floats:
+    """`spread` on E, kept above zero. Entries of a matrix may cancel, copies cannot and keep all of their range.
+
+    A faint atom that patches use curves the cost a million times as much as others: were these raised to a thousandth
+    of it, it would hold back every pixel of the epitome.
+    """
+    top = float(spread.max())
+    least = 1e-12 if isinstance(phi, GatherPhi) else 1e-3
+    return np.maximum(spread, least * top) if top > 0 else np.ones_like(spread)
+
+
+def pull(D: Floats, moments: Moments, lam: float) -> Floats:
+    """The paper's Delta, `lam mass_j / |d_j|`, `(p,)`; 0 where the atom is zero or unused."""
+    norms = _norms(D)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ratio = lam * moments.mass / norms
+    return np.where((norms > 0) & np.isfinite(ratio), ratio, 0.0)
+
+
+def _norms(D: Floats) -> Floats:
+    lengths: Floats = np.sqrt(np.einsum("pm,pm->p", D, D))
+    return lengths
+
+
+def _cost(D: Floats, GD: Floats, moments: Moments, lam: float) -> float:
+    fit = moments.energy - 2 * inner(moments.cross, D) + inner(GD, D)
+    return 0.5 * fit + lam * inner(moments.mass, _norms(D))
+
+
+def inner(a: Floats, b: Floats) -> float:
+    """The sum of `a * b`. Not by BLAS, whose threads would choose the order of the sum, and wait for each other."""
+    return float(np.sum(a * b))
+
+
+def _gradient(D: Floats, GD: Floats, moments: Moments, lam: float) -> Floats:
+    return GD - moments.cross + pull(D, moments, lam)[:, None] * D
+
+
+def _as_atoms(atoms: ArrayLike, moments: Moments) -> Floats:
+    D: Floats = np.asarray(as_floats("atoms", atoms, ndim=2, dtype=np.float64), np.float64)
+    if D.shape != moments.cross.shape:
+        raise ValueError(f"atoms need the shape {moments.cross.shape} of the moments' dictionary, got {D.shape}")
+    return D

@@ -1,0 +1,26 @@
+"""Restored: what every restoration returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from epitomes.epitome import Epitome
+from epitomes.learn import Fit
+
+
+@dataclass(frozen=True, eq=False)
+class Restored:
+    """The image, and how it came about. `np.asarray(restored)` is the image."""
+
+    image: NDArray[Any]  # of the shape and dtype of the input
+    epitome: Epitome
+    fit: Fit | None  # how the epitome was learned; None if it was given
+    nonzeros: float  # atoms per patch, on average
+    seconds: float
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.image, dtype=dtype, copy=copy)

@@ -1,0 +1,138 @@
+"""The command as a whole: quick help with examples, exit codes, words without tracebacks, pipes and Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import epitomes
+from epitomes.cli import errors
+from epitomes.cli.main import app
+
+Run = Callable[..., tuple[int, str, str]]
+
+COMMANDS = ("learn", "denoise", "show", "paper")
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "epitomes", *map(str, arguments)]
+
+
+def test_help_imports_nothing_heavy() -> None:
+    script = (
+        "import sys; from epitomes.cli.main import main\n"
+        "code = main(['--help']); heavy = {'numpy', 'scipy', 'PIL', 'rich'} & set(sys.modules)\n"
+        "sys.exit(f'{code} {heavy}' if code or heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert all(name in done.stdout for name in COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_help_has_two_examples_that_are_understood(name: str, run: Run, tmp_path: Path) -> None:
+    shown = CliRunner().invoke(app, [name, "--help"])
+    assert shown.exit_code == 0
+    examples = re.findall(rf"^ +epitomes ({name} .*)$", shown.output.split("Examples:")[1], re.MULTILINE)
+    assert len(examples) == 2
+    for example in examples:  # its files are not here, and that is the only thing to complain of
+        if name != "paper":
+            words = [str(tmp_path / word) if re.search(r"\.[a-z]+$", word) else word for word in example.split()]
+            code, _, err = run(*words)
+            assert code == errors.INPUT and "no" in err.lower() and str(tmp_path) in err
+
+
+def test_no_command_and_version(run: Run) -> None:
+    shown = CliRunner().invoke(app, [])
+    assert "Commands:" in shown.output
+    assert run("--version")[:2] == (0, f"epitomes {epitomes.__version__}\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("lern",), "learn"),
+        (("learn", "-o", "x.epitome"), "IMAGE"),
+        (("learn", "a.png", "-o", "x.epitome", "--lam", "much"), "--lam"),
+        (("learn", "a.png", "-o", "x.epitome", "--lamb", "3"), "--lam"),
+        (("learn", "a.png", "-o", "x.epitome", "--lam", "3", "--scales", "9"), "--scales"),
+        (("denoise", "a.png", "--sigma", "3"), "--output"),
+        (("show",), "MODEL"),
+    ],
+)
+def test_usage_errors_are_two_lines_that_name_the_help(arguments: tuple[str, ...], words: str, run: Run) -> None:
+    code, out, err = run(*arguments)
+    assert (code, out) == (errors.USAGE, "")
+    assert words in err and "--help" in err and len(err.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("raised", "code"),
+    [
+        (errors.usage("w o r d s"), 2),
+        (ValueError("w o r d s"), 2),
+        (FileExistsError("w o r d s"), 2),
+        (PermissionError(13, "w o r d s", "file"), 3),
+        (MemoryError("w o r d s"), 4),
+        (KeyError("w o r d s"), 1),
+        (RuntimeError("w o r d s"), 1),
+    ],
+)
+def test_exceptions_become_words(
+    raised: Exception, code: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails() -> None:
+        raise raised
+
+    monkeypatch.delenv("EPITOMES_DEBUG", raising=False)
+    assert errors.guarded(fails) == code
+    err = capsys.readouterr().err
+    assert "w o r d s" in err and "Traceback" not in err and len(err.splitlines()) <= 2
+    assert ("EPITOMES_DEBUG" in err) == (code == 1)
+    monkeypatch.setenv("EPITOMES_DEBUG", "1")
+    assert errors.guarded(fails) == code
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_interrupt_is_130(capsys: pytest.CaptureFixture[str]) -> None:
+    def stops() -> None:
+        raise KeyboardInterrupt
+
+    assert errors.guarded(stops) == 130
+    assert "interrupted" in capsys.readouterr().err
+
+
+def test_ctrl_c_ends_learning_and_names_the_checkpoint(tmp_path: Path, noisy: Path) -> None:
+    asked = ("learn", noisy, "-o", tmp_path / "a.epitome", "--lam", 60, "--steps", 100_000, "--width", 12)
+    kept = tmp_path / "kept"
+    running = subprocess.Popen(
+        command(*asked, "--start", "noise", "--checkpoint", kept), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    try:
+        until = time.monotonic() + 60
+        while not kept.exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=60)
+    finally:
+        running.kill()
+    assert running.returncode == 130 and out == b""
+    assert b"--resume" in err and b"Traceback" not in err
+    assert not (tmp_path / "a.epitome").exists()
+
+
+def test_closed_pipe_is_silent() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(command("--help"), stdout=writing, stderr=subprocess.PIPE, timeout=60)
+    os.close(writing)
+    assert done.returncode == 0 and done.stderr == b""

@@ -1,0 +1,44 @@
+"""The bar is drawn for terminals only, and shows the objective."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import numpy as np
+import pytest
+
+from epitomes import Epitome, windows
+from epitomes.cli.progress import watching
+from epitomes.learn import Progress, Step
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def step(index: int) -> Step:
+    return Step(Progress(index, 0, 123.456, 2.5, 0, 0.1), Epitome(np.ones((8, 8)), windows((8, 8), (8, 8))))
+
+
+def test_silent_where_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", written)
+    with watching("learning", 3) as watch:
+        assert watch is None
+    assert written.getvalue() == ""
+
+
+def test_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with watching("learning", 2) as watch:
+        assert watch is not None
+        watch(step(1))
+        watch(step(2))
+    shown = terminal.getvalue()
+    assert "objective 123.456" in shown and "2/2" in shown
+    assert capsys.readouterr().out == ""

@@ -1,0 +1,55 @@
+"""Tiny pictures, and a denoiser that takes no time: a known share of the noise stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from epitomes import restore
+from epitomes.paper.photos import Photo, Photos
+from epitomes.paper.printed import PICTURES
+
+
+@pytest.fixture
+def six() -> Photos:
+    """Six small pictures that pass for the paper's."""
+    rng = np.random.default_rng(0)
+    return Photos(
+        tuple(Photo(name, (255 * rng.random((24, 24))).astype(np.float32), "given", True) for name in PICTURES)
+    )
+
+
+@pytest.fixture
+def three() -> Photos:
+    """Three pictures that are none of the paper's."""
+    y, x = np.mgrid[:64, :64]
+    scenes = {
+        "camera": 127 + 100 * np.sin(x / 5 + y / 9),
+        "coins": 60 + 120 * ((x // 8 + y // 8) % 2),
+        "brick": 2.0 * x + y,
+    }
+    return Photos(
+        tuple(Photo(name, pixels.astype(np.float32), "scikit-image", False) for name, pixels in scenes.items()),
+        ("These are stand-ins.",),
+    )
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, int, int]]:
+    """Replaces denoising; the list receives sigma, steps of the recipe and seed of every call."""
+    seen: list[tuple[float, int, int]] = []
+
+    def fake(noisy: np.ndarray, sigma: float, *, recipe: restore.Recipe, seed: int = 0, threads: int | None = None):  # type: ignore[no-untyped-def, type-arg]
+        seen.append((sigma, recipe.n_steps, seed))
+        return restore.Restored(0.9 * noisy, recipe.start, None, 1.0, 0.25)
+
+    monkeypatch.setattr(restore, "denoise", fake)
+    return seen
+
+
+@pytest.fixture
+def told() -> tuple[list[str], Callable[[str], None]]:
+    lines: list[str] = []
+    return lines, lines.append

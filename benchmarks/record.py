@@ -7,11 +7,11 @@ import importlib.metadata
 import json
 import os
 import platform
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.options import Options
+from epitomes.files import write_atomically
 
 PEERS = ("numpy", "scipy", "spams-bin", "scikit-learn", "scikit-image", "bm3d")
 
@@ -33,7 +33,7 @@ class Race:
     threads: int
     n_patches: int
     pictures: str  # "given", or "scikit-image" when no folder was named
-    epitome: str  # "shipped", or "noise" when the library has none yet
+    epitome: str  # that the race begins with: "shipped", or "noise"
     seed: int = 0
     sigma: float | None = None
     peer_patches: int | None = None  # a slow peer coded only so many; its seconds are scaled to n_patches
@@ -161,22 +161,6 @@ def as_text(row: Row) -> str:
     return "  ".join(f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}" for name, value in cells)
 
 
-def write_atomically(file: Path, content: bytes) -> None:
-    """Readers see the old file or the new one, never half of one."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.chmod(temporary, 0o644)  # mkstemp makes private files
-        os.replace(temporary, file)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
-
 class Record:
     """Prints each row and keeps the JSON file complete after every one, so a stopped run loses nothing."""
 
@@ -188,4 +172,5 @@ class Record:
         self.rows.append(row)
         print(as_text(row), flush=True)
         if self.file is not None:
+            self.file.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(self.file, "".join(as_json(each) + "\n" for each in self.rows).encode())

@@ -21,9 +21,9 @@ from benchmarks.options import Options
 from benchmarks.pictures import Picture, add_noise, middle, read_pictures
 from benchmarks.record import Race
 from benchmarks.rivals import Problem, spams_alternate
-from benchmarks.start import PATCH, SIDE, smooth_noise
+from benchmarks.start import PATCH, SIDE
 from benchmarks.timing import Lap
-from epitomes import Epitome, Lasso, Patches, windows
+from epitomes import Epitome, Lasso, Patches, smooth_noise, windows
 from epitomes.learn import Step, alternate, online
 from epitomes.learn.online import n_batches
 
@@ -62,7 +62,7 @@ def run(options: Options) -> Iterator[Race]:
         clean = picture.pixels if size.crop is None else middle(picture.pixels, size.crop)
         noisy = add_noise(clean, SIGMA, seed)
         phi = windows((size.side, size.side), PATCH)
-        start = Epitome(smooth_noise(phi.epitome_shape, seed=0), phi)
+        start = smooth_noise(phi)
         problem = Problem(noisy, start, options.threads, lam=LAM)
         yield from measure(problem, picture, size, seed, options)
 

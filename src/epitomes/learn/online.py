@@ -1,8 +1,8 @@
 """online: small batches, and moments that forget (the stochastic alternative that section 3 of the paper leaves open).
 
 After Mairal, Bach, Ponce and Sapiro (JMLR 2010): the moments of all batches are kept, the older ones by degrees
-forgotten because their codes belong to an epitome long gone. One pass over an image often does what twenty steps over
-all of its patches do.
+forgotten because their codes belong to an epitome long gone. Where time matters it is ahead of `alternate`, whose every
+step codes all patches.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def online(
     coder: Coder,
     update: Update | None = None,
     batch: int = 2048,
-    forget: float = 2.0,
+    forget: float = 8.0,
     seed: int = 0,
     after: Step | None = None,
     threads: int | None = None,

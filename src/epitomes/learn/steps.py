@@ -77,8 +77,10 @@ def run(
         positive("tol", tol, zero=True)
     if seconds is not None:
         positive("seconds", seconds)
-    began = time.perf_counter()
     done, last = list(history), None
+    if done and done[-1].index >= max_steps:
+        raise ValueError(f"the run to go on with has {done[-1].index} steps already: raise max_steps above that")
+    began = time.perf_counter()
     reason = f"{max_steps} steps done"
     for step in steps:
         last = step

@@ -35,7 +35,7 @@ def run(pictures: list[Picture], options: Options) -> Iterator[Claim]:
     moments = Moments.of(patches, codes, threads=options.threads)
 
     def reached(update: Update) -> float:
-        found = update.step(start, moments, LAM, threads=options.threads)
+        found = update.step(start, moments, LAM, threads=options.threads).epitome
         return cost(found.dictionary.atoms, moments, LAM)
 
     best = reached(PreconditionedFista(n_steps=10 * steps[-1], tol=0.0))

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from epitomes.learn import Scale as Scale
     from epitomes.learn import Step as Step
     from epitomes.learn import Update as Update
+    from epitomes.learn import Updated as Updated
     from epitomes.learn import run as run
     from epitomes.learn import scales as scales
     from epitomes.learn.alternate import alternate as alternate
@@ -80,7 +81,7 @@ _HOMES = {
     "epitomes.epitome": ("Epitome",),
     "epitomes.learn": (
         *("Fista", "Fit", "Moments", "PreconditionedFista", "Progress", "ProjectedGradient", "Scale", "Step"),
-        *("Update", "alternate", "multiscale", "online", "run", "scales"),
+        *("Update", "Updated", "alternate", "multiscale", "online", "run", "scales"),
     ),
     "epitomes.learn.checkpoint": ("load_step", "save_step"),
     "epitomes.learn.start": ("cosines", "natural", "pieces", "smooth_noise"),

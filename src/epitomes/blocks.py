@@ -28,6 +28,11 @@ def split(n: int, size: int = ROWS) -> list[tuple[int, int]]:
     return [(first, min(first + size, n)) for first in range(0, n, size)]
 
 
+def shares(n: int, threads: int | None = None, most: int = ROWS) -> list[tuple[int, int]]:
+    """The same, in pieces short enough to give every thread one, and no longer than `most`."""
+    return split(n, max(1, min(most, -(-n // n_threads(threads)))))
+
+
 def n_threads(threads: int | None = None) -> int:
     """The number asked for, or `EPITOMES_NUM_THREADS`, or one per processor that this process may use."""
     if threads is not None:

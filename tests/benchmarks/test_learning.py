@@ -79,7 +79,7 @@ class TestTheRival:
         np.testing.assert_allclose(found, project(PHI, found), atol=1e-9 * np.abs(found).max())
         from epitomes.learn import PreconditionedFista
 
-        best = PreconditionedFista(n_steps=500, tol=0.0).step(given.epitome, moments, 60.0)
+        best = PreconditionedFista(n_steps=500, tol=0.0).step(given.epitome, moments, 60.0).epitome
         expected = cost(PHI(best.pixels.astype(np.float64)), moments, 60.0)
         assert cost(found, moments, 60.0) == pytest.approx(expected, rel=1e-4)
 

@@ -87,7 +87,7 @@ def test_the_memory_is_what_the_docstring_says(forget: float) -> None:
         known = Moments.of(rows, coder.encode(rows, epitome.dictionary))
         if memory is not None:
             known = memory.scaled((1 - 1 / t) ** forget) + known
-        better = update.step(epitome, known, coder.lam)
+        better = update.step(epitome, known, coder.lam).epitome
         size = rms(better)
         epitome, memory = Epitome(better.pixels / size, PHI), known.recoded(size)
         np.testing.assert_allclose(step.epitome.pixels / rms(step.epitome), epitome.pixels, rtol=0, atol=1e-6)

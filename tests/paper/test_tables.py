@@ -59,7 +59,10 @@ def test_a_row_is_what_it_says(six: Photos, calls: Calls) -> None:
         noisy = judge.add_noise(clean, 15, row.seed)
         assert row.psnr == pytest.approx(judge.psnr(clean, 0.9 * noisy), abs=1e-4)
     noisy = [judge.add_noise(clean, 15, seed) for seed in range(3)]
-    assert calls == [(15, restore.several(noisy[seed], 15, price=table1.price(15)).n_steps, seed) for seed in range(3)]
+    assert calls == [
+        (15, restore.several(noisy[seed], 15, price=table1.price(15), passes=table1.PASSES).n_steps, seed)
+        for seed in range(3)
+    ]
 
 
 def test_nothing_is_measured_twice(six: Photos, calls: Calls, tmp_path: Path) -> None:
@@ -80,10 +83,12 @@ def test_rows_of_another_recipe_or_picture_are_measured_again(
     file = tmp_path / "rows.jsonl"
     setting = Setting(photos=six.only(["house"]), seeds=1, rows=("E",), sigmas=(25,))
     (first,) = table1.rows(setting, Log(file))
-    usual = restore.single(judge.add_noise(setting.photos.all[0].pixels, 25, 0), 25, price=table1.price(25))
+    usual = restore.single(
+        judge.add_noise(setting.photos.all[0].pixels, 25, 0), 25, price=table1.price(25), passes=table1.PASSES
+    )
     steeper = dataclasses.replace(usual, lam=usual.lam + 1)
     with monkeypatch.context() as patch:
-        patch.setitem(table1.RECIPES, "E", lambda noisy, sigma, *, price: steeper)
+        patch.setitem(table1.RECIPES, "E", lambda noisy, sigma, *, price, passes: steeper)
         (second,) = table1.rows(setting, Log(file, resume=True))
     house = setting.photos.all[0]
     other = Photos((dataclasses.replace(house, pixels=house.pixels + 1),))

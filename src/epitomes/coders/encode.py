@@ -41,7 +41,7 @@ def encode(
     def code(piece: tuple[int, int], stop: blocks.Stop) -> Packed:
         return work(engine, material.source(*piece), _slice(begin, *piece), stop)
 
-    packed = blocks.run(code, blocks.split(material.n), threads=threads)
+    packed = blocks.run(code, blocks.shares(material.n, threads), threads=threads)
     return _assemble(packed, ready)
 
 

@@ -6,7 +6,7 @@ from epitomes.learn.multiscale import Scale, multiscale, scales
 from epitomes.learn.objective import cost, gradient
 from epitomes.learn.online import online
 from epitomes.learn.steps import Fit, Progress, Step, run
-from epitomes.learn.update import Fista, PreconditionedFista, ProjectedGradient, Update
+from epitomes.learn.update import Fista, PreconditionedFista, ProjectedGradient, Update, Updated
 
 __all__ = [
     "Fista",
@@ -18,6 +18,7 @@ __all__ = [
     "Scale",
     "Step",
     "Update",
+    "Updated",
     "alternate",
     "cost",
     "gradient",

@@ -53,7 +53,7 @@ class Moments:
         n_atoms = len(mass)
         if A.shape[1] != n_atoms:
             raise ValueError(f"codes need {n_atoms} columns, one per atom of the moments, got {A.shape[1]}")
-        shares = blocks.split(n_atoms, math.ceil(n_atoms / blocks.n_threads(threads)))
+        shares = blocks.shares(n_atoms, threads)
         energy = 0.0
         for first, last in blocks.split(len(source)):
             rows = source.rows(first, last)[0] if isinstance(source, Patches) else source[first:last]

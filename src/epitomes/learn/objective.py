@@ -8,7 +8,6 @@ the moments alone, so their price does not depend on the number of patches.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,7 +40,7 @@ def gradient(atoms: ArrayLike, moments: Moments, lam: float) -> Floats:
 def product(gram: Floats, D: Floats, threads: int | None = None) -> Floats:
     """`A'A D`, by kernels whose sums have one order: the same bits for any number of threads."""
     out = np.empty_like(D)
-    shares = blocks.split(len(gram), math.ceil(len(gram) / blocks.n_threads(threads)))
+    shares = blocks.shares(len(gram), threads)
     if len(gram) * D.size < 10_000_000:  # below a few milliseconds threads cost more than they bring
         kernels.multiply(gram, D, out)
     else:
@@ -59,8 +58,12 @@ class Point:
     D: Floats  # phi(E)
     GD: Floats  # A'A D
 
+    def plus(self, other: Point, share: float) -> Point:
+        """`self + share other`, without another product with the Gram matrix."""
+        return Point(self.E + share * other.E, self.D + share * other.D, self.GD + share * other.GD)
+
     def beyond(self, other: Point, share: float) -> Point:
-        """`self + share (self - other)`, without another product with the Gram matrix."""
+        """`self + share (self - other)`, likewise."""
         return Point(
             self.E + share * (self.E - other.E),
             self.D + share * (self.D - other.D),

@@ -18,7 +18,6 @@ from epitomes.checks import positive, whole
 from epitomes.coders import Codes
 from epitomes.epitome import Epitome
 from epitomes.learn.moments import Moments
-from epitomes.learn.objective import cost
 
 if TYPE_CHECKING:
     from epitomes.learn.update import Update
@@ -127,18 +126,15 @@ def improved(epitome: Epitome, moments: Moments, lam: float, update: Update, thr
     3.1); one faint atom in a flat corner of the epitome then blows all others up, the opposite of what it is for. While
     s is near 1 nothing needs it, and nothing is done.
     """
-    better = update.step(epitome, moments, lam, threads=threads)
+    better, value = update.step(epitome, moments, lam, threads=threads)
+    objective = value / max(moments.count, 1.0)
     factor = float(np.sqrt(np.mean(better.dictionary.norms.astype(np.float64) ** 2)))
     if not factor > 0:
         raise ValueError("all atoms became zero: lam is too large for these patches, lower it")
     if 0.5 < factor < 2.0:
-        value = cost(better.dictionary.atoms, moments, lam) / max(moments.count, 1.0)
-        return Improvement(better, moments, 1.0, value)
+        return Improvement(better, moments, 1.0, objective)
     rescaled = replace(better, pixels=better.pixels / factor)
-    summary = moments.recoded(factor)
-    return Improvement(
-        rescaled, summary, factor, cost(rescaled.dictionary.atoms, summary, lam) / max(moments.count, 1.0)
-    )
+    return Improvement(rescaled, moments.recoded(factor), factor, objective)
 
 
 @dataclass(frozen=True, eq=False)

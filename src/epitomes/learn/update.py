@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +26,18 @@ from epitomes.learn.objective import Point, Quadratic, above_zero, inner
 Floats = NDArray[np.float64]
 
 
+class Updated(NamedTuple):
+    """What a dictionary step found."""
+
+    epitome: Epitome
+    cost: float  # Eq. 4, in float64; a float32 epitome differs from it by its rounding
+
+
 class Update(Protocol):
     """Makes an epitome better for fixed codes; the cost never rises."""
 
-    def step(self, epitome: Epitome, moments: Moments, lam: float, *, threads: int | None = None) -> Epitome:
-        """The epitome after the dictionary step."""
+    def step(self, epitome: Epitome, moments: Moments, lam: float, *, threads: int | None = None) -> Updated:
+        """The epitome after the dictionary step, and what it costs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,20 +51,20 @@ class ProjectedGradient:
     def __post_init__(self) -> None:
         _check(self.n_steps, self.tol)
 
-    def step(self, epitome: Epitome, moments: Moments, lam: float, *, threads: int | None = None) -> Epitome:
+    def step(self, epitome: Epitome, moments: Moments, lam: float, *, threads: int | None = None) -> Updated:
         """Descend until `n_steps` or `tol`."""
         problem = Quadratic(epitome.phi, moments, lam, threads)
         point = problem.at(_pixels(epitome))
         value, counts, rho = problem.cost(point), _counts(problem), 1.0 / _first_curvature(problem)
         for _ in range(self.n_steps):
             slope = problem.gradient(point)
-            direction = slope / counts  # phi* of the gradient on D
-            promised = inner(slope, direction)
+            downhill = problem.at(-slope / counts)  # phi* of the gradient on D
+            promised = -inner(slope, downhill.E)
             if not promised > 0:
                 break
             rho *= 2.0  # the last step may have been shorter than it had to be
             while True:
-                nearer = problem.at(point.E - rho * direction)
+                nearer = point.plus(downhill, rho)
                 lower = problem.cost(nearer)
                 if lower <= value - self.slope * rho * promised or rho < 1e-300:
                     break
@@ -67,7 +74,7 @@ class ProjectedGradient:
             point, gained, value = nearer, value - lower, lower
             if gained <= self.tol * abs(value):
                 break
-        return Epitome(point.E.astype(epitome.pixels.dtype), epitome.phi)
+        return _updated(point, epitome, value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +87,7 @@ class Fista:
     def __post_init__(self) -> None:
         _check(self.n_steps, self.tol)
 
-    def step(self, epitome: Epitome, moments: Moments, lam: float, *, threads: int | None = None) -> Epitome:
+    def step(self, epitome: Epitome, moments: Moments, lam: float, *, threads: int | None = None) -> Updated:
         """Descend until `n_steps` or `tol`."""
         problem = Quadratic(epitome.phi, moments, lam, threads)
         return _accelerated(
@@ -98,7 +105,7 @@ class PreconditionedFista:
     def __post_init__(self) -> None:
         _check(self.n_steps, self.tol)
 
-    def step(self, epitome: Epitome, moments: Moments, lam: float, *, threads: int | None = None) -> Epitome:
+    def step(self, epitome: Epitome, moments: Moments, lam: float, *, threads: int | None = None) -> Updated:
         """Descend until `n_steps` or `tol`."""
         problem = Quadratic(epitome.phi, moments, lam, threads)
         return _accelerated(problem, epitome, self.n_steps, self.tol, problem.curvature, 1.0)
@@ -106,7 +113,7 @@ class PreconditionedFista:
 
 def _accelerated(
     problem: Quadratic, epitome: Epitome, n_steps: int, tol: float, metric: Callable[[Point], Floats], first: float
-) -> Epitome:
+) -> Updated:
     """FISTA in a diagonal metric, with backtracking, restarted whenever the cost rises; the best point wins.
 
     The curvature of a norm grows without bound near a zero atom, so a rate holds only nearby: hence the backtracking
@@ -117,11 +124,12 @@ def _accelerated(
     scale, curved, momentum = metric(best), first, 1.0
     for _ in range(n_steps):
         slope, level = problem.gradient(ahead), problem.cost(ahead)
+        downhill = problem.at(-slope / scale)
+        fall = -inner(slope, downhill.E)  # the squared length of the gradient in this metric
         while True:
-            move = -slope / (curved * scale)
-            point = problem.at(ahead.E + move)
+            point = ahead.plus(downhill, 1.0 / curved)
             reached = problem.cost(point)
-            promised = level + inner(slope, move) + 0.5 * curved * inner(scale * move, move)
+            promised = level - 0.5 * fall / curved
             if reached <= promised + 1e-12 * abs(level) or not curved < 1e300:
                 break
             curved *= 2.0
@@ -138,7 +146,11 @@ def _accelerated(
         curved *= 0.9
         if gained <= tol * abs(value):
             break
-    return Epitome(best.E.astype(epitome.pixels.dtype), epitome.phi)
+    return _updated(best, epitome, value)
+
+
+def _updated(point: Point, epitome: Epitome, value: float) -> Updated:
+    return Updated(Epitome(point.E.astype(epitome.pixels.dtype), epitome.phi), value)
 
 
 def _pixels(epitome: Epitome) -> Floats:

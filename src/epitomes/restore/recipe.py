@@ -18,8 +18,9 @@ from epitomes.learn.start import natural
 from epitomes.phi import windows
 
 PRICE = 4.5  # lam over sigma
+PASSES = 3.0  # over the patches of the image, at most
 BATCH = 4096  # patches per step
-MOST = 180  # steps
+ENOUGH = 300 * 300  # pixels: what larger images teach more, they need not teach at every pass
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,19 +40,19 @@ class Recipe:
         positive("forget", self.forget, zero=True)
 
 
-def single(noisy: ArrayLike, sigma: float, *, price: float = PRICE) -> Recipe:
-    """One 42 x 42 epitome, 1225 atoms: the paper's E. `price` is lam over sigma."""
-    return _recipe((42, 42), noisy, sigma, price)
+def single(noisy: ArrayLike, sigma: float, *, price: float = PRICE, passes: float = PASSES) -> Recipe:
+    """One 42 x 42 epitome, 1225 atoms: the paper's E. `price` is lam over sigma; more `passes` gain a little."""
+    return _recipe((42, 42), noisy, sigma, price, passes)
 
 
-def several(noisy: ArrayLike, sigma: float, *, price: float = PRICE) -> Recipe:
-    """Twenty 15 x 15 epitomes, 1280 atoms: the paper's IE. `price` is lam over sigma."""
-    return _recipe((20, 15, 15), noisy, sigma, price)
+def several(noisy: ArrayLike, sigma: float, *, price: float = PRICE, passes: float = PASSES) -> Recipe:
+    """Twenty 15 x 15 epitomes, 1280 atoms: the paper's IE. The rest as for `single`."""
+    return _recipe((20, 15, 15), noisy, sigma, price, passes)
 
 
-def _recipe(epitome_shape: tuple[int, ...], noisy: ArrayLike, sigma: float, price: float) -> Recipe:
+def _recipe(epitome_shape: tuple[int, ...], noisy: ArrayLike, sigma: float, price: float, passes: float) -> Recipe:
     level = positive("sigma", sigma)
-    n_steps = patience(as_floats("noisy", noisy), level)
+    n_steps = patience(as_floats("noisy", noisy), level, positive("passes", passes))
     return Recipe(
         start=natural(windows(epitome_shape, (8, 8))),
         lam=positive("price", price) * level,
@@ -60,12 +61,12 @@ def _recipe(epitome_shape: tuple[int, ...], noisy: ArrayLike, sigma: float, pric
     )
 
 
-def patience(noisy: Array, sigma: float) -> int:
+def patience(noisy: Array, sigma: float, passes: float) -> int:
     """The number of steps: fewer passes where noise drowns the image, for an epitome that learns long learns noise.
 
-    With s the noise relative to the contrast of the image, `1 / s^3` passes over all patches, at least 1 and at most 8;
-    but no more than `MOST` steps, which are enough for large images.
+    With s the noise relative to the contrast of the image, `1 / s^3` passes over all patches, at least 1 and at most
+    `passes`; but no more steps than `passes` over an image of 300 x 300 takes, which are enough for larger ones.
     """
     contrast = math.sqrt(max(float(np.var(noisy, dtype=np.float64)) - sigma**2, (0.1 * sigma) ** 2))
-    passes = max(1.0, min(8.0, (contrast / sigma) ** 3))
-    return max(1, min(MOST, round(passes * noisy.size / BATCH)))
+    times = max(1.0, min(passes, (contrast / sigma) ** 3))
+    return max(1, round(min(times * noisy.size, passes * ENOUGH) / BATCH))

@@ -11,7 +11,7 @@ PYTEST ?=
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo    denoise a shipped picture and write demo/"
+	@echo "make demo    learn from a noisy picture, denoise it, write demo/index.html"
 	@echo "make test    all checks and all tests"
 	@echo "make check   style, types and import layers"
 	@echo "make bench   short races against the peers (installs them)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +58,14 @@ def named(pictures: list[Picture], name: str) -> Picture:
     """The picture of that name, else the largest one."""
     same = [picture for picture in pictures if picture.name == name]
     return same[0] if same else max(pictures, key=lambda picture: picture.pixels.size)
+
+
+def to_race(folder: Path | None, quick: bool) -> list[Picture]:
+    """All pictures; for a quick look the middle of the first one, 256 x 256 at most."""
+    pictures = read_pictures(folder)
+    if not quick:
+        return pictures
+    return [replace(pictures[0], pixels=middle(pictures[0].pixels, 256))]
 
 
 def middle(pixels: NDArray[np.float32], width: int) -> NDArray[np.float32]:

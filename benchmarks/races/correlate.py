@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks import timing
 from benchmarks.options import Options
-from benchmarks.pictures import Picture, add_noise, read_pictures
+from benchmarks.pictures import Picture, add_noise, to_race
 from benchmarks.record import Race
 from benchmarks.rivals import Problem
 from benchmarks.start import PATCH, race_epitome
@@ -26,7 +26,7 @@ PAIRS = (("rows", "sgemm-peak"), ("rows", "sgemm"), ("windows", "sgemm-peak"), (
 
 
 def run(options: Options) -> Iterator[Race]:
-    picture = read_pictures(options.images)[0]
+    picture = to_race(options.images, options.quick)[0]
     epitome, kind = race_epitome()
     problem = Problem(add_noise(picture.pixels, SIGMA, 0), epitome, threads=1)
     flops = 2.0 * problem.rows.size * len(problem.atoms)

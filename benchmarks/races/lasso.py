@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from benchmarks import judge
 from benchmarks.options import Options
-from benchmarks.pictures import Picture, add_noise, read_pictures
+from benchmarks.pictures import Picture, add_noise, to_race
 from benchmarks.races import compare
 from benchmarks.races.compare import Finish
 from benchmarks.record import Race
@@ -31,9 +31,8 @@ METHODS = {"epitomes": "cold", "epitomes-rows": "cold", "epitomes-warm": "warm",
 
 
 def run(options: Options) -> Iterator[Race]:
-    pictures = read_pictures(options.images)
     epitome, kind = race_epitome()
-    for picture in pictures[:1] if options.quick else pictures:
+    for picture in to_race(options.images, options.quick):
         for seed in range(options.seeds):
             noisy = band(add_noise(picture.pixels, SIGMA, seed))
             for target in QUICK_TARGETS if options.quick else TARGETS:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from benchmarks import judge
 from benchmarks.options import Options
-from benchmarks.pictures import Picture, add_noise, read_pictures
+from benchmarks.pictures import Picture, add_noise, to_race
 from benchmarks.races import compare
 from benchmarks.record import Race
 from benchmarks.rivals import Problem, ours, sklearn, spams
@@ -23,9 +23,8 @@ PAIRS = (("epitomes", "spams"), ("epitomes-fresh", "spams"), ("epitomes-rows", "
 
 
 def run(options: Options) -> Iterator[Race]:
-    pictures = read_pictures(options.images)
     epitome, kind = race_epitome()
-    for picture in pictures[:1] if options.quick else pictures:
+    for picture in to_race(options.images, options.quick):
         for seed in range(options.seeds):
             for sigma in SIGMAS:
                 yield from measure(picture, sigma, seed, epitome, kind, options)

@@ -13,6 +13,9 @@ class Options:
     threads: int = 1  # for every competitor
     seeds: int = 1  # noise seeds 0 .. seeds-1
     output: Path | None = None  # where a tool writes its result
+    held_out: Path | None = None  # folder of natural pictures: every 20th is kept for measuring
+    presets: tuple[str, ...] = ("balanced", "best")  # of denoise, for table-best
+    curve: Path | None = None  # where race-denoise draws quality over time
 
     @property
     def rounds(self) -> int:

@@ -49,7 +49,7 @@ def main(width: int, threads: int) -> None:
     noisy += np.float32(SIGMA) * np.random.default_rng(0).standard_normal(noisy.shape, dtype=np.float32)
     recipe = dataclasses.replace(several(noisy, SIGMA), n_steps=STEPS)
     before = peak_mb()
-    denoise(noisy, SIGMA, recipe=recipe, threads=threads)
+    denoise(noisy, SIGMA, method="paper", recipe=recipe, threads=threads)
     print(json.dumps({"before": before, "after": peak_mb()}))
 
 

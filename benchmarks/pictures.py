@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 FIRST = ("house", "boat", "camera")  # quick runs take pictures in this order, then by name
 SHIPPED = ("camera", "coins", "brick", "moon", "gravel", "clock")  # grey pictures inside scikit-image, no download
+HELD_OUT = 20  # of a folder of natural pictures, every so many-th is for measuring only
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,11 +28,27 @@ def read_pictures(folder: Path | None) -> list[Picture]:
 
 
 def from_folder(folder: Path) -> list[Picture]:
-    from PIL import Image
-
     files = sorted(folder.glob("*.png"))
     if not files:
         raise SystemExit(f"{folder} holds no PNG pictures: give --images another folder")
+    return from_files(files)
+
+
+def apart(folder: Path) -> tuple[list[Path], list[Path]]:
+    """The PNG files of a folder by name: every 20th, which nothing may be learned from, and the others."""
+    files = sorted(folder.glob("*.png"))
+    kept = files[HELD_OUT - 1 :: HELD_OUT]
+    if not kept:
+        raise SystemExit(
+            f"{folder} holds {len(files)} PNG pictures, {HELD_OUT} are needed: give --held-out another one"
+        )
+    return kept, [file for file in files if file not in kept]
+
+
+def from_files(files: list[Path]) -> list[Picture]:
+    """Pictures in grey, 0 to 255."""
+    from PIL import Image
+
     pictures = []
     for file in files:
         with Image.open(file, formats=["PNG"]) as image:

@@ -72,6 +72,19 @@ class Table:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Ablation:
+    """A method with one thing changed, beside the whole of it on the same noise."""
+
+    ablation: str  # what was changed
+    image: str
+    sigma: float
+    seed: int
+    psnr: float
+    difference: float  # to the whole, in dB: negative where the change hurts
+    seconds: float  # learning of dictionaries not counted
+
+
+@dataclass(frozen=True, kw_only=True)
 class Memory:
     """The most memory that one call needed, in a process that did nothing else."""
 
@@ -111,7 +124,7 @@ class Environment:
     versions: dict[str, str]
 
 
-Row = Race | Table | Memory | Claim | Environment
+Row = Race | Table | Ablation | Memory | Claim | Environment
 
 
 def environment(options: Options) -> Environment:

@@ -1,4 +1,4 @@
-// The only file that knows Python: array contracts in types, checks of sizes, release of the interpreter lock.
+// Where Python meets the engine: array contracts in types, checks of sizes, release of the interpreter lock.
 // Arrays come checked and contiguous from Python; nothing is converted here.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -12,9 +12,8 @@
 #include <tuple>
 #include <vector>
 
-#include "engine.hpp"
+#include "arrays.hpp"
 
-namespace nb = nanobind;
 using namespace nb::literals;
 
 namespace {
@@ -23,27 +22,7 @@ using epitomes::Codes;
 using epitomes::Engine;
 
 template <class T>
-using In1 = nb::ndarray<const T, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using In2 = nb::ndarray<const T, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using In3 = nb::ndarray<const T, nb::numpy, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Changed1 = nb::ndarray<T, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Changed2 = nb::ndarray<T, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Out1 = nb::ndarray<T, nb::numpy, nb::ndim<1>, nb::c_contig>;
-template <class T>
-using Out2 = nb::ndarray<T, nb::numpy, nb::ndim<2>, nb::c_contig>;
-template <class T>
 using Triple = std::tuple<Out1<std::int32_t>, Out1<std::int32_t>, Out1<T>>;  // counts, atoms, values
-using Flag = In1<std::uint8_t>;
-
-void require(bool holds, const char* message) {
-    if (!holds) throw std::invalid_argument(message);
-}
-
 // Codes by rows: begins that rise within the entries, and atoms of a dictionary of p.
 void require_compressed(const In1<std::int64_t>& begin, const In1<std::int32_t>& atoms, std::size_t p) {
     const std::int64_t size = std::int64_t(atoms.shape(0));
@@ -54,12 +33,6 @@ void require_compressed(const In1<std::int64_t>& begin, const In1<std::int32_t>&
         require(0 <= atoms.data()[k] && std::size_t(atoms.data()[k]) < p, "codes name an atom that is not there");
 }
 
-const epitomes::Isa& isa_at(std::size_t index) {
-    std::size_t count;
-    const epitomes::Isa* const* sets = epitomes::runnable_isas(&count);
-    require(index < count, "no such instruction set on this processor");
-    return *sets[index];
-}
 template <class T>
 const epitomes::Kernels<T>& kernels_at(std::size_t isa);
 template <>
@@ -309,6 +282,7 @@ NB_MODULE(_native, m) {
     m.doc() = "Loops over patches. Use epitomes.kernels, which checks what comes in.";
     bind<float>(m, "Engine32");
     bind<double>(m, "Engine64");
+    bind_groups(m);
     m.def("multiply", &multiply, "isa"_a, "left"_a.noconvert(), "right"_a.noconvert(), "out"_a.noconvert());
     m.def("isas", [] {
         std::size_t count;

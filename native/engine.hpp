@@ -126,6 +126,51 @@ using Summarise = void (*)(const T* rows, std::size_t n, std::size_t m, const St
 // out (n, width) = left (n, inner) times right (inner, width).
 using Multiply = void (*)(const double* left, std::size_t n, std::size_t inner, const double* right, std::size_t width, double* out);
 
+// What block matching compares: a planar image [channels][planes][height][width]; patches and how far to look for them,
+// along planes, height and width; the columns at which the references of a line begin.
+struct Search {
+    const float* image;
+    std::size_t channels, planes, height, width;
+    std::size_t patch_planes, patch_height, patch_width;
+    std::size_t reach_planes, reach_height, reach_width;
+    std::size_t n_matches;
+    const std::int64_t* lefts;
+    std::size_t n_lefts;
+};
+
+// Groups of similar patches. A patch is its place in a planar image and the offsets of its pixels from there; sums have a
+// layout of their own, of which `shift` is the place that corresponds to place 0.
+struct Groups {
+    const float *noisy, *guide;  // the patches that are shrunk, and those that choose the atoms
+    const std::int64_t *offsets, *sum_offsets;
+    std::size_t m;
+    std::int64_t shift;
+    const std::int32_t* places;  // [n][n_matches], the nearest first
+    const std::int32_t* counts;  // [n]: members of each group, at least one
+    const float* levels;         // [n]: standard deviation of the noise in each group
+    std::size_t n, n_matches;
+};
+
+// What is done to a group: its members are projected on the base and on atoms that they choose together, or on nothing
+// where there are no atoms or where all they may choose leave more error than noise has; then the singular values of their codes, less the mean code, are shrunk.
+struct Shrinkage {
+    const float* base;  // [n_base][m], orthonormal: what every group keeps
+    std::size_t n_base;
+    const float* atoms;  // [p][m], unit and orthogonal to the base
+    std::size_t p;
+    std::size_t n_voters;    // nearest members that choose atoms
+    std::size_t most_atoms;  // that they may choose
+    double bound;            // they choose while their mean squared error is above this many variances of the noise
+    double strength;         // of the shrinkage
+    bool by_rank;            // whether estimates weigh 1 / (1 + directions kept), or all the same
+};
+
+using Match = void (*)(const Search&, std::size_t plane, const std::int64_t* tops, std::size_t n_tops, Stop, std::int32_t* places,
+                       float* distances);
+using ShrinkGroups = void (*)(const Groups&, const Shrinkage&, Stop, float* total, float* weight);
+// Eigenvalues, rising, and unit eigenvectors as rows, of a symmetric matrix (n, n).
+using Decompose = void (*)(const float* matrix, std::size_t n, float* values, float* vectors);
+
 template <class T>
 struct Kernels {
     std::unique_ptr<Engine<T>> (*make_engine)(const AtomsView<T>&);
@@ -140,6 +185,9 @@ struct Isa {
     Kernels<float> single;
     Kernels<double> full;
     Multiply multiply;
+    Match match;
+    ShrinkGroups shrink_groups;
+    Decompose decompose;
 };
 
 // The compiled sets that this processor can run, best last; `count` receives how many.

@@ -1,5 +1,7 @@
 // The engine of one instruction set. This file is compiled once per set, with EPITOMES_ISA naming it.
 #include "coding.hpp"
+#include "groups.hpp"
+#include "matching.hpp"
 #include "moments.hpp"
 
 namespace epitomes::EPITOMES_ISA {
@@ -135,6 +137,9 @@ extern const Isa isa;
 const Isa isa = {EPITOMES_NAME(EPITOMES_ISA),
                  {make_engine<float>, gather<float>, scatter<float>, summarise<float>},
                  {make_engine<double>, gather<double>, scatter<double>, summarise<double>},
-                 multiply};
+                 multiply,
+                 match,
+                 shrink_groups,
+                 decompose};
 
 }  // namespace epitomes::EPITOMES_ISA

@@ -123,6 +123,15 @@ inline unsigned above(Vec<float> a, Vec<float> b) { return lanes_above(a, b); }
 inline unsigned above(Vec<double> a, Vec<double> b) { return lanes_above(a, b); }
 #endif
 
+// The same for one value, with the same bits.
+inline float one_fma(float a, float b, float c) {
+#if defined(__FMA__) || defined(__ARM_NEON)
+    return __builtin_fmaf(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
 template <class V>
 inline V absolute(V v) {
     return max(v, -v);

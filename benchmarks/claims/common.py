@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from benchmarks.options import Options
 from benchmarks.pictures import Picture, middle, named
-from epitomes.images import write_picture
+from epitomes.formats import write
 
 PATCH = (8, 8)
 LAM = 60.0  # grey levels; the paper gives none for its pictures of epitomes
@@ -25,5 +25,5 @@ def drawn(options: Options, name: str, pixels: NDArray[np.uint8]) -> str:
     """Write a drawing into the folder of the benchmarks; its name."""
     folder = options.output or Path("bench")
     folder.mkdir(parents=True, exist_ok=True)
-    write_picture(folder / f"{name}.png", pixels, overwrite=True)
+    write(folder / f"{name}.png", pixels, overwrite=True)
     return f"{name}.png"

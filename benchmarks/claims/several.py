@@ -91,4 +91,4 @@ def restored(noisy: NDArray[np.float32], phi: GatherPhi, options: Options) -> ND
     recipe = dataclasses.replace(single(noisy, SIGMA), start=smooth_noise(phi))
     if options.quick:
         recipe = dataclasses.replace(recipe, n_steps=min(recipe.n_steps, 20))
-    return denoise(noisy, SIGMA, recipe=recipe, threads=options.threads).image
+    return denoise(noisy, SIGMA, method="paper", recipe=recipe, threads=options.threads).image

@@ -1,12 +1,16 @@
 """Race: denoising at sigma 25 against BM3D, on elapsed time and two threads; and the memory that large images need.
 
-"single" and "several" learn an epitome from the noisy picture and then denoise; "given" denoises with the epitome that
-the library ships. Quality differs, so each row carries both PSNRs.
+"fast", "balanced" and "best" are the presets of the non-local mode. By the paper's method, "single" and "several" learn
+an epitome from the noisy picture and then denoise; "given" denoises with the single epitome that the library ships.
+Quality differs, so each row carries both PSNRs, and `--curve FILE` draws them over the time that they took.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +23,10 @@ from benchmarks.record import Memory, Race
 from benchmarks.rivals import bm3d
 from benchmarks.start import PATCH, race_epitome
 from benchmarks.timing import Lap
+from epitomes.draw import Series, png_curve
+from epitomes.formats import write
 from epitomes.restore import denoise, several, single
+from epitomes.restore.presets import PRESETS
 
 SIGMA = 25
 PICTURES = ("house", "boat", "camera")
@@ -34,9 +41,14 @@ Runner = Callable[[], NDArray[Any]]
 def run(options: Options) -> Iterator[Race | Memory]:
     threads = max(2, options.threads)
     chosen = [picture for picture in read_pictures(options.images) if picture.name in PICTURES][:2]
+    found = []
     for picture in chosen[:1] if options.quick else chosen:
         for seed in range(options.seeds):
-            yield from measure(picture, seed, threads, options)
+            for race in measure(picture, seed, threads, options):
+                found.append(race)
+                yield race
+    if options.curve is not None and found:
+        draw_curve(options.curve, found)
     for width in QUICK_WIDTHS if options.quick else WIDTHS:
         yield memory(width, threads)
 
@@ -48,17 +60,49 @@ def measure(picture: Picture, seed: int, threads: int, options: Options) -> Iter
     if peer is None:
         return
     shipped, kind = race_epitome()
+    by_paper = partial(denoise, noisy, SIGMA, method="paper", threads=threads)
     ours: dict[str, Runner] = {
-        "epitomes-single": lambda: denoise(noisy, SIGMA, recipe=single(noisy, SIGMA), threads=threads).image,
-        "epitomes-several": lambda: denoise(noisy, SIGMA, recipe=several(noisy, SIGMA), threads=threads).image,
-        "epitomes-given": lambda: denoise(noisy, SIGMA, epitome=shipped, threads=threads).image,
+        "epitomes-single": lambda: by_paper(recipe=single(noisy, SIGMA)).image,
+        "epitomes-several": lambda: by_paper(recipe=several(noisy, SIGMA)).image,
+        "epitomes-given": lambda: by_paper(epitome=shipped).image,
     }
+    for preset in PRESETS:
+        ours[f"epitomes-{preset}"] = partial(by_preset, noisy, preset, threads)
     laps = timing.interleave(
         {**ours, PEER: peer}, rounds=1 if options.quick else options.rounds, clock="wall", patience=options.patience
     )
     n_patches = int(np.prod([side - width + 1 for side, width in zip(clean.shape, PATCH, strict=True)]))
     for name in ours:
         yield row(name, laps[name], laps[PEER], clean, picture, kind, seed, threads, n_patches)
+
+
+def by_preset(noisy: NDArray[np.float32], preset: str, threads: int) -> NDArray[Any]:
+    return denoise(noisy, SIGMA, preset=preset, threads=threads).image
+
+
+def draw_curve(path: Path, found: Sequence[Race]) -> None:
+    """Quality over time on the largest picture, medians over the draws: one line through the presets."""
+    size = max(race.n_patches for race in found)
+    races = [race for race in found if race.n_patches == size]
+
+    def at(method: str) -> tuple[float, float]:
+        same = [race for race in races if race.method == method]
+        return statistics.median(race.seconds for race in same), statistics.fmean(race.psnr or 0.0 for race in same)
+
+    lines = {"non-local: fast, balanced, best": [at(f"epitomes-{preset}") for preset in PRESETS]}
+    lines["paper, one learned"] = [at("epitomes-single")]
+    lines["paper, twenty learned"] = [at("epitomes-several")]
+    peers = [(race.peer_seconds, race.peer_psnr or 0.0) for race in races if race.method == "epitomes-fast"]
+    lines[PEER] = [(statistics.median(x for x, _ in peers), statistics.fmean(y for _, y in peers))]
+    chart = png_curve(
+        [Series(name, [x for x, _ in points], [y for _, y in points]) for name, points in lines.items()],
+        title=f"{races[0].image}, sigma {SIGMA}: quality over time, {races[0].threads} threads",
+        x_label="seconds",
+        y_label="PSNR in dB",
+        log_x=True,
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write(path, chart, overwrite=True)
 
 
 def row(

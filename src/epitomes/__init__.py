@@ -9,11 +9,14 @@ Names are imported when they are first used, so that `epitomes --help` does not 
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from epitomes.adaptors import Prior as Prior
+    from epitomes.adaptors import Proximal as Proximal
     from epitomes.aggregate import Aggregator as Aggregator
     from epitomes.coders import OLS as OLS
     from epitomes.coders import OMP as OMP
@@ -49,6 +52,21 @@ if TYPE_CHECKING:
     from epitomes.model_file import inspect as inspect
     from epitomes.model_file import load as load
     from epitomes.model_file import save as save
+    from epitomes.noise import NoiseCorrelation as NoiseCorrelation
+    from epitomes.noise import NoiseEstimate as NoiseEstimate
+    from epitomes.noise import PoissonFit as PoissonFit
+    from epitomes.noise import PoissonGaussian as PoissonGaussian
+    from epitomes.noise import Stabilised as Stabilised
+    from epitomes.noise import Whitened as Whitened
+    from epitomes.noise import anscombe as anscombe
+    from epitomes.noise import estimate_noise as estimate_noise
+    from epitomes.noise import fit_poisson_gaussian as fit_poisson_gaussian
+    from epitomes.noise import inverse_anscombe as inverse_anscombe
+    from epitomes.noise import kernel_spectrum as kernel_spectrum
+    from epitomes.noise import noise_correlation as noise_correlation
+    from epitomes.noise import sample_spectrum as sample_spectrum
+    from epitomes.noise import stabilised as stabilised
+    from epitomes.noise import whitened as whitened
     from epitomes.patches import Patches as Patches
     from epitomes.phi import GatherPhi as GatherPhi
     from epitomes.phi import MatrixPhi as MatrixPhi
@@ -75,6 +93,7 @@ if TYPE_CHECKING:
     from epitomes.testing import check_phi as check_phi
 
 _HOMES = {
+    "epitomes.adaptors": ("Prior", "Proximal"),
     "epitomes.aggregate": ("Aggregator",),
     "epitomes.coders": ("OLS", "OMP", "Coder", "Codes", "Lasso", "LassoLARS"),
     "epitomes.dictionary": ("Dictionary",),
@@ -86,6 +105,11 @@ _HOMES = {
     "epitomes.learn.checkpoint": ("load_step", "save_step"),
     "epitomes.learn.start": ("cosines", "natural", "pieces", "smooth_noise"),
     "epitomes.model_file": ("ModelError", "Provenance", "inspect", "load", "save"),
+    "epitomes.noise": (
+        *("NoiseCorrelation", "NoiseEstimate", "PoissonFit", "PoissonGaussian", "Stabilised", "Whitened", "anscombe"),
+        *("estimate_noise", "fit_poisson_gaussian", "inverse_anscombe", "kernel_spectrum", "noise_correlation"),
+        *("sample_spectrum", "stabilised", "whitened"),
+    ),
     "epitomes.patches": ("Patches",),
     "epitomes.phi": (
         *("GatherPhi", "MatrixPhi", "Phi", "UnionPhi", "as_matrix", "flat", "project", "rotated", "scaled"),
@@ -96,16 +120,34 @@ _HOMES = {
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
+# Parts with names of their own, `epitomes.plot.epitome`; both need more than the library does.
+_ROOMS = ("estimators", "plot")
+
+# What notebooks show as a picture. These classes lie below the drawing and know nothing of it; here both are at hand.
+_PICTURED = {"epitomes.epitome": "Epitome", "epitomes.learn.steps": "Fit", "epitomes.restore.result": "Restored"}
+
 __all__ = sorted(_HOME_OF)
 
 
 def __getattr__(name: str) -> object:
+    if name in _ROOMS:
+        return importlib.import_module(f"epitomes.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"module 'epitomes' has no attribute {name!r}")
     value: object = getattr(importlib.import_module(_HOME_OF[name]), name)
+    for home, kind in _PICTURED.items():
+        if (pictured := getattr(sys.modules.get(home), kind, None)) is not None:
+            pictured._repr_html_ = _repr_html_
     globals()[name] = value
     return value
 
 
+def _repr_html_(self: object) -> str:
+    """What a notebook shows of a value."""
+    from epitomes.notebook import html
+
+    return html(self)
+
+
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME_OF})
+    return sorted({*globals(), *_HOME_OF, *_ROOMS})

@@ -134,3 +134,10 @@ def positive(name: str, value: float, *, zero: bool = False) -> float:
     if not math.isfinite(number) or number < 0 or (number == 0 and not zero):
         raise ValueError(f"{name} must be a finite number {'>= 0' if zero else '> 0'}, got {number}")
     return number
+
+
+def one_of(name: str, value: str, allowed: Sequence[str]) -> str:
+    """`value`, if it is one of the words allowed."""
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+    return value

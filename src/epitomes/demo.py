@@ -38,7 +38,7 @@ from epitomes.draw import (
 )
 from epitomes.epitome import Epitome
 from epitomes.files import write_atomically
-from epitomes.images import read_picture, write_picture
+from epitomes.formats import read, write
 from epitomes.learn import Fit, Step, alternate, run, start
 from epitomes.patches import Patches
 from epitomes.phi import windows
@@ -56,7 +56,7 @@ def shipped_epitome() -> Epitome:
 def shipped_picture() -> NDArray[np.float32]:
     """A grey photograph, 256 x 256, with values from 0 to 255."""
     with as_file(files("epitomes") / "data" / "camera-256.png") as path:
-        return read_picture(path).pixels.astype(np.float32)
+        return read(path).pixels.astype(np.float32)
 
 
 def psnr(clean: ArrayLike, image: ArrayLike) -> float:
@@ -87,7 +87,7 @@ def _run(output: Path, sigma: float) -> None:
     began = time.perf_counter()
     with watching("learning", STEPS) as watch:
         fit = run(learner, max_steps=STEPS, watch=watch or _teller(STEPS))
-    restored = restore.denoise(noisy, sigma, epitome=fit.epitome)
+    restored = restore.denoise(noisy, sigma, method="paper", epitome=fit.epitome)
     seconds = time.perf_counter() - began
     before, after = psnr(clean, noisy), psnr(clean, restored.image)
     output.mkdir(parents=True, exist_ok=True)
@@ -98,8 +98,8 @@ def _run(output: Path, sigma: float) -> None:
         "epitome": Panel("the learned epitomes", epitome_picture(restored.epitome, enlarge=3)),
     }
     for name, panel in panels.items():
-        write_picture(output / f"{name}.png", panel.pixels, overwrite=True)
-    write_picture(output / "demo.png", sheet(list(panels.values())), overwrite=True)
+        write(output / f"{name}.png", panel.pixels, overwrite=True)
+    write(output / "demo.png", sheet(list(panels.values())), overwrite=True)
     text = _page(panels, fit, restored.nonzeros, seconds, sigma, before, after)
     write_atomically(output / "index.html", text.encode())
     print(f"PSNR {before:.2f} dB -> {after:.2f} dB at sigma {sigma:g}; look at {output / 'index.html'}")

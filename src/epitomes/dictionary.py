@@ -58,6 +58,9 @@ class Dictionary:
         """Number of pixels of an atom, m."""
         return int(self.atoms.shape[1])
 
+    def __reduce__(self) -> tuple[type[Dictionary], tuple[object, ...]]:
+        return Dictionary, (self.atoms, self.pictures, self.patch_shape)  # a prepared engine cannot be copied
+
     @cached_property
     def norms(self) -> Array:
         """`(p,)` lengths of the atoms."""

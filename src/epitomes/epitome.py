@@ -29,5 +29,8 @@ class Epitome:
         pictures = self.phi.atom_pictures(self.pixels) if isinstance(self.phi, GatherPhi) else None
         return Dictionary(self.phi(self.pixels), pictures, None if pictures is None else self.phi.patch_shape)
 
+    def __reduce__(self) -> tuple[type[Epitome], tuple[Array, Phi]]:
+        return Epitome, (self.pixels, self.phi)  # what was made ready for coding cannot be copied, and is made anew
+
     def __repr__(self) -> str:
         return f"Epitome({self.pixels.shape} {self.pixels.dtype}, {self.phi!r})"

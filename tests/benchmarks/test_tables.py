@@ -13,16 +13,16 @@ from benchmarks import __main__ as command
 from benchmarks.options import Options
 from benchmarks.record import as_json
 from epitomes import restore
-from epitomes.images import write_picture
+from epitomes.formats import write
 
 
 @pytest.fixture
 def images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, side in {"house": 256, "cameraman": 256, "lena": 512}.items():
         pixels = np.random.default_rng(0).integers(0, 256, (side, side), dtype=np.uint8)
-        write_picture(tmp_path / f"{name}.png", pixels)
+        write(tmp_path / f"{name}.png", pixels)
 
-    def fake(noisy: np.ndarray, sigma: float, *, recipe: restore.Recipe, seed: int = 0, threads: int | None = None):  # type: ignore[no-untyped-def, type-arg]
+    def fake(noisy, sigma, *, method, recipe, seed=0, threads=None):  # type: ignore[no-untyped-def]
         assert threads == 1
         return restore.Restored(0.9 * noisy, recipe.start, None, 1.0, 0.25)
 

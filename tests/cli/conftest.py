@@ -10,7 +10,7 @@ import pytest
 
 from epitomes import demo
 from epitomes.cli.main import main
-from epitomes.images import write_picture
+from epitomes.formats import write
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -38,5 +38,5 @@ def clean() -> np.ndarray:
 def noisy(tmp_path: Path, clean: np.ndarray, rng: np.random.Generator) -> Path:
     """The same with noise of sigma 20, as an 8-bit PNG."""
     pixels = clean + 20 * rng.standard_normal(clean.shape)
-    write_picture(tmp_path / "noisy.png", np.clip(np.rint(pixels), 0, 255).astype(np.uint8))
+    write(tmp_path / "noisy.png", np.clip(np.rint(pixels), 0, 255).astype(np.uint8))
     return tmp_path / "noisy.png"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from epitomes import Lasso, Patches, kernels, windows
-from epitomes.images import read_picture, write_picture
+from epitomes.formats import read, write
 from epitomes.learn import alternate
 from epitomes.learn import run as run_steps
 from epitomes.learn.start import smooth_noise
@@ -29,7 +29,7 @@ def test_command_is_the_library(noisy: Path, tmp_path: Path, run: Run) -> None:
     code, out, err = run("learn", noisy, "-o", goal, *SMALL, "--lam", 80, "--seed", 5)
     assert (code, err) == (0, "") and out.count("\n") == 1 and str(goal) in out
     phi = windows((14, 14), (8, 8))
-    patches = Patches(read_picture(noisy).pixels, (8, 8))
+    patches = Patches(read(noisy).pixels, (8, 8))
     fit = run_steps(alternate(patches, smooth_noise(phi, seed=5), coder=Lasso(lam=80.0), seed=5), max_steps=3)
     np.testing.assert_array_equal(load(goal).pixels, fit.epitome.pixels)
     origin = inspect(goal).provenance
@@ -90,10 +90,10 @@ def test_several_pictures_and_colour(tmp_path: Path, rng: np.random.Generator, r
     names = []
     for number in range(2):
         names.append(tmp_path / f"{number}.png")
-        write_picture(names[-1], rng.integers(0, 256, (20, 24 + number, 3), dtype=np.uint8))
+        write(names[-1], rng.integers(0, 256, (20, 24 + number, 3), dtype=np.uint8))
     assert run("learn", *names, "-o", tmp_path / "a.epitome", *SMALL, "--lam", 500)[0] == 0
     assert load(tmp_path / "a.epitome").pixels.shape == (14, 14, 3)
-    write_picture(tmp_path / "grey.png", rng.integers(0, 256, (20, 20), dtype=np.uint8))
+    write(tmp_path / "grey.png", rng.integers(0, 256, (20, 20), dtype=np.uint8))
     code, _, err = run("learn", names[0], tmp_path / "grey.png", "-o", tmp_path / "b.epitome", *SMALL, "--lam", 9)
     assert code == 2 and "one kind" in err
 
@@ -136,9 +136,9 @@ def test_outputs_are_safe(noisy: Path, tmp_path: Path, run: Run) -> None:
 def test_pictures_that_cannot_be_used(tmp_path: Path, noisy: Path, run: Run) -> None:
     holed = np.ones((20, 20))
     holed[3, 3] = np.nan
-    write_picture(tmp_path / "nan.npy", holed)
-    write_picture(tmp_path / "tiny.png", np.zeros((4, 4), np.uint8))
-    write_picture(tmp_path / "many.npy", np.zeros((20, 20, 7)))
+    write(tmp_path / "nan.npy", holed)
+    write(tmp_path / "tiny.png", np.zeros((4, 4), np.uint8))
+    write(tmp_path / "many.npy", np.zeros((20, 20, 7)))
     for name, code, words in (
         ("none.png", 3, "no file"),
         ("nan.npy", 3, "not finite"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from epitomes.cli.main import app
 
 Run = Callable[..., tuple[int, str, str]]
 
-COMMANDS = ("learn", "denoise", "show", "paper")
+COMMANDS = ("denoise", "noise", "report", "info", "learn", "show", "paper", "doctor")
 
 
 def command(*arguments: object) -> list[str]:
@@ -38,17 +39,56 @@ def test_help_imports_nothing_heavy() -> None:
     assert all(name in done.stdout for name in COMMANDS)
 
 
+def test_help_is_quick() -> None:
+    """Processor time, for the clock also counts what else the machine does."""
+    import resource
+
+    def seconds() -> float:
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        before = used.ru_utime + used.ru_stime
+        subprocess.run(command("--help"), stdout=subprocess.DEVNULL, check=True, timeout=60)
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime - before
+
+    assert min(seconds() for _ in range(4)) < 0.3
+
+
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_help_has_two_examples_that_are_understood(name: str, run: Run, tmp_path: Path) -> None:
+def test_every_help_has_examples_that_are_understood(name: str, run: Run, tmp_path: Path) -> None:
     shown = CliRunner().invoke(app, [name, "--help"])
     assert shown.exit_code == 0
-    examples = re.findall(rf"^ +epitomes ({name} .*)$", shown.output.split("Examples:")[1], re.MULTILINE)
-    assert len(examples) == 2
+    examples = re.findall(rf"^ +epitomes ({name}.*)$", shown.output.split("Examples:")[1], re.MULTILINE)
+    assert len(examples) >= 2
     for example in examples:  # its files are not here, and that is the only thing to complain of
-        if name != "paper":
-            words = [str(tmp_path / word) if re.search(r"\.[a-z]+$", word) else word for word in example.split()]
+        if name not in ("paper", "doctor") and "<" not in example:
+            words = [str(tmp_path / word) if re.search(r"\.[a-z]+$", word) else word for word in shlex.split(example)]
             code, _, err = run(*words)
             assert code == errors.INPUT and "no" in err.lower() and str(tmp_path) in err
+
+
+def test_main_help_explains_every_exit_code() -> None:
+    shown = CliRunner().invoke(app, ["--help"]).output
+    for code, meaning in errors.CODES.items():
+        assert re.search(rf"^ +{code} {re.escape(meaning)}$", shown, re.MULTILINE)
+    named = {value for name, value in vars(errors).items() if name.isupper() and isinstance(value, int)}
+    assert named == set(errors.CODES)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("epitomes d", {"denoise", "doctor"}),
+        ("epitomes denoise a.png --method ", {"nonlocal", "paper"}),
+        ("epitomes denoise a.png --preset b", {"balanced", "best"}),
+        ("epitomes denoise a.png --sigma ", {"auto"}),
+        ("epitomes noise --p", {"--poisson"}),
+        ("epitomes learn --start d", {"data", "dct"}),
+    ],
+)
+def test_shell_completion(words: str, expected: set[str]) -> None:
+    told = {"_EPITOMES_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split(" ")) - 1)}
+    done = subprocess.run(command(), env={**os.environ, **told}, capture_output=True, text=True, timeout=60)
+    assert set(done.stdout.split()) == expected and done.stderr == ""
 
 
 def test_no_command_and_version(run: Run) -> None:
@@ -66,6 +106,9 @@ def test_no_command_and_version(run: Run) -> None:
         (("learn", "a.png", "-o", "x.epitome", "--lamb", "3"), "--lam"),
         (("learn", "a.png", "-o", "x.epitome", "--lam", "3", "--scales", "9"), "--scales"),
         (("denoise", "a.png", "--sigma", "3"), "--output"),
+        (("denoise", "a.png", "-o", "b.png", "--method", "magic"), "nonlocal"),
+        (("noise",), "FILE"),
+        (("report", "a.png"), "RESTORED"),
         (("show",), "MODEL"),
     ],
 )

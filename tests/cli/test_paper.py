@@ -11,7 +11,7 @@ import pytest
 from epitomes import restore
 from epitomes.cli import paper as paper_module
 from epitomes.cli.main import main
-from epitomes.images import write_picture
+from epitomes.formats import write
 from epitomes.paper import MEMBERS
 
 Seen = list[tuple[float, int]]
@@ -22,7 +22,8 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
     """What was denoised: sigma and seed; the third call of a run may be made to fail."""
     calls: Seen = []
 
-    def fake(noisy: np.ndarray, sigma: float, *, recipe: restore.Recipe, seed: int = 0, threads: int | None = None):  # type: ignore[no-untyped-def, type-arg]
+    def fake(noisy: np.ndarray, sigma: float, *, method: str, recipe: restore.Recipe, seed: int = 0, threads: int = 1):  # type: ignore[no-untyped-def, type-arg]
+        assert method == "paper"
         calls.append((sigma, seed))
         return restore.Restored(0.9 * noisy, recipe.start, None, 1.0, 0.25)
 
@@ -36,7 +37,7 @@ def images(tmp_path: Path) -> Path:
     folder = tmp_path / "images"
     folder.mkdir()
     for name, side in {"house": 256, "peppers": 256, "boat": 512}.items():
-        write_picture(folder / f"{name}.png", np.random.default_rng(0).integers(0, 256, (side, side), dtype=np.uint8))
+        write(folder / f"{name}.png", np.random.default_rng(0).integers(0, 256, (side, side), dtype=np.uint8))
     return folder
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from epitomes import Epitome, windows
-from epitomes.cli.progress import watching
+from epitomes.cli.progress import moving, watching
 from epitomes.learn import Progress, Step
 
 
@@ -42,3 +42,19 @@ def test_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     shown = terminal.getvalue()
     assert "objective 123.456" in shown and "2/2" in shown
     assert capsys.readouterr().out == ""
+
+
+def test_moving(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with moving("[a].png", 2) as move:
+        move(1.5, "Z 1 pass 2 of 4")
+    shown = terminal.getvalue()
+    assert "[a].png" in shown and "75%" in shown and "Z 1 pass 2 of 4" in shown
+    silent = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", silent)
+    with moving("a.png", 2) as move:
+        move(1.0, "")
+    assert silent.getvalue() == ""

@@ -11,7 +11,7 @@ import pytest
 
 from epitomes import Epitome, windows
 from epitomes.draw import dictionary_picture, epitome_picture
-from epitomes.images import read_picture
+from epitomes.formats import read
 from epitomes.model_file import Provenance, save
 
 Run = Callable[..., tuple[int, str, str]]
@@ -48,7 +48,7 @@ def test_drawing(model: Path, tmp_path: Path, run: Run) -> None:
 
     code, out, _ = run("show", model, "-o", tmp_path / "a.png")
     assert code == 0 and "a.png" in out
-    drawn, epitome = read_picture(tmp_path / "a.png").pixels, load(model)
+    drawn, epitome = read(tmp_path / "a.png").pixels, load(model)
     assert contains(drawn, epitome_picture(epitome))
     assert contains(drawn, dictionary_picture(epitome.dictionary, (8, 8)))
     assert run("show", model, "-o", tmp_path / "a.png")[0] == 2  # it is there already
@@ -58,8 +58,8 @@ def test_use_by_a_picture(model: Path, noisy: Path, tmp_path: Path, run: Run) ->
     plain, used = tmp_path / "a.png", tmp_path / "b.png"
     assert run("show", model, "-o", plain)[0] == 0
     assert run("show", model, "-o", used, "--image", noisy, "--sigma", 20)[0] == 0
-    drawn = read_picture(used).pixels
-    assert drawn.ndim == 3 and drawn.shape[1] > read_picture(plain).pixels.shape[1]
+    drawn = read(used).pixels
+    assert drawn.ndim == 3 and drawn.shape[1] > read(plain).pixels.shape[1]
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,8 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, int, int]]:
     """Replaces denoising; the list receives sigma, steps of the recipe and seed of every call."""
     seen: list[tuple[float, int, int]] = []
 
-    def fake(noisy: np.ndarray, sigma: float, *, recipe: restore.Recipe, seed: int = 0, threads: int | None = None):  # type: ignore[no-untyped-def, type-arg]
+    def fake(noisy, sigma, *, method, recipe, seed=0, threads=None):  # type: ignore[no-untyped-def]
+        assert method == "paper"
         seen.append((sigma, recipe.n_steps, seed))
         return restore.Restored(0.9 * noisy, recipe.start, None, 1.0, 0.25)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from epitomes.images import read_picture
+from epitomes.formats import read
 from epitomes.paper import MEMBERS, Log, Photos, Report, Setting, fig6, figures, make, registry, table1
 from epitomes.paper import write as write_module
 from epitomes.paper.write import goals
@@ -47,7 +47,7 @@ def test_a_figure(name: str, three: Photos, tmp_path: Path, small: None) -> None
     found = json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8"))
     assert found["quick"] is True
     assert found["source"] == "scikit-image"
-    np.testing.assert_array_equal(read_picture(tmp_path / f"{name}.png").pixels, report.picture)
+    np.testing.assert_array_equal(read(tmp_path / f"{name}.png").pixels, report.picture)
     text = (tmp_path / f"{name}.html").read_text(encoding="utf-8")
     assert "data:image/png;base64," in text
     assert report.title in text

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from epitomes.images import write_picture
+from epitomes.formats import write
 from epitomes.paper import photos as photos_module
 from epitomes.paper.photos import STAND_INS, Photos, as_grey, canonical, find_photos
 from epitomes.paper.printed import PICTURES
@@ -51,7 +51,7 @@ def test_a_folder_in_its_own_spelling(tmp_path: Path) -> None:
     sides = {"Cameraman256.png": 256, "boat.512.tif": 512, "PEPPERS.npy": 256, "camera.png": 256, "notes.txt": 0}
     for name, side in sides.items():
         if side:
-            write_picture(tmp_path / name, picture(side))
+            write(tmp_path / name, picture(side))
     (tmp_path / "notes.txt").write_text("house")
     found = find_photos(tmp_path)
     assert [photo.name for photo in found.all] == ["peppers", "cameraman", "boat"]  # the order of the paper
@@ -64,15 +64,15 @@ def test_a_folder_in_its_own_spelling(tmp_path: Path) -> None:
 
 
 def test_another_size_is_not_the_papers_picture(tmp_path: Path) -> None:
-    write_picture(tmp_path / "house.png", picture(512))
+    write(tmp_path / "house.png", picture(512))
     photos = find_photos(tmp_path)
     assert not photos.all[0].faithful
     assert any("512 x 512" in note and "256 x 256" in note for note in photos.notes)
 
 
 def test_lossless_files_come_first(tmp_path: Path) -> None:
-    write_picture(tmp_path / "house.jpg", picture(256, 1))
-    write_picture(tmp_path / "house_gray_256.png", picture(256, 2))
+    write(tmp_path / "house.jpg", picture(256, 1))
+    write(tmp_path / "house_gray_256.png", picture(256, 2))
     np.testing.assert_array_equal(find_photos(tmp_path).all[0].pixels, picture(256, 2))
 
 
@@ -88,7 +88,7 @@ def test_colour_and_depth_become_grey() -> None:
 
 
 def test_colour_is_mentioned(tmp_path: Path) -> None:
-    write_picture(tmp_path / "house.png", np.stack([picture(256)] * 3, axis=-1))
+    write(tmp_path / "house.png", np.stack([picture(256)] * 3, axis=-1))
     assert any("in colour" in note for note in find_photos(tmp_path).notes)
 
 
@@ -114,7 +114,7 @@ def test_without_scikit_image_one_picture_ships(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_choice_of_pictures(tmp_path: Path) -> None:
     for name in ("house", "boat"):
-        write_picture(tmp_path / f"{name}.png", picture(photos_module.SIDE[name]))
+        write(tmp_path / f"{name}.png", picture(photos_module.SIDE[name]))
     found = find_photos(tmp_path)
     assert [photo.name for photo in found.only(["Boat512"]).all] == ["boat"]
     assert isinstance(found.only(["house"]), Photos)

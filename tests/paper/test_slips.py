@@ -116,8 +116,8 @@ def test_the_bound_needs_the_number_of_pixels(
     literal = (C / m) ** 0.5  # the gain whose bound m (gain sigma)^2 is C sigma^2
     assert m * (literal * SIGMA) ** 2 == pytest.approx(C * SIGMA**2)
     before = judge.psnr(clean, noisy)
-    printed_bound = restore.denoise(noisy, SIGMA, epitome=epitome, gain=literal)
-    meant = restore.denoise(noisy, SIGMA, epitome=epitome, gain=C)
+    printed_bound = restore.denoise(noisy, SIGMA, method="paper", epitome=epitome, gain=literal)
+    meant = restore.denoise(noisy, SIGMA, method="paper", epitome=epitome, gain=C)
     assert judge.psnr(clean, printed_bound.image) < before + 0.5  # the noise is coded, too
     assert judge.psnr(clean, meant.image) > before + 6.0
     assert printed_bound.nonzeros > 10 * meant.nonzeros
@@ -134,7 +134,7 @@ def test_means_are_set_aside(clean: NDArray[np.float32], noisy: NDArray[np.float
         return judge.psnr(clean, image.mean())
 
     assert average(True) > average(False) + 1.0
-    denoised = judge.psnr(clean, restore.denoise(noisy, SIGMA, epitome=epitome).image)
+    denoised = judge.psnr(clean, restore.denoise(noisy, SIGMA, method="paper", epitome=epitome).image)
     assert denoised == pytest.approx(average(True), abs=0.01)
 
 
@@ -142,8 +142,8 @@ def test_blending_with_the_noisy_picture_matters_little(
     clean: NDArray[np.float32], noisy: NDArray[np.float32], epitome: Epitome
 ) -> None:
     """Elad and Aharon give the noisy pixel the weight 30 / sigma; the paper says "average" only."""
-    plain = judge.psnr(clean, restore.denoise(noisy, SIGMA, epitome=epitome).image)
-    blended = judge.psnr(clean, restore.denoise(noisy, SIGMA, epitome=epitome, blend=30 / SIGMA).image)
+    plain = judge.psnr(clean, restore.denoise(noisy, SIGMA, method="paper", epitome=epitome).image)
+    blended = judge.psnr(clean, restore.denoise(noisy, SIGMA, method="paper", epitome=epitome, blend=30 / SIGMA).image)
     assert plain != blended
     assert abs(plain - blended) < 0.1
 

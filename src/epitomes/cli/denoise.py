@@ -1,190 +1,196 @@
-"""`epitomes denoise`: take noise of a known level off a picture."""
+"""`epitomes denoise`: take the noise off pictures."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from epitomes.cli.batch import each, files_of, goals_in, into_folder
 from epitomes.cli.common import (
     MOST_PIXELS,
+    STREAM,
+    Axes,
     Json,
     MaxPixels,
     Overwrite,
-    Result,
     Seed,
+    Sigma,
     Threads,
     examples,
-    read,
-    report,
+    level_of,
+    require_axes,
     require_goal,
     require_picture_goal,
-    size,
 )
-from epitomes.cli.errors import tell, usage
-from epitomes.cli.progress import Watch, watching
+from epitomes.cli.errors import usage
+from epitomes.cli.planewise import Job, Method, Preset
+from epitomes.cli.single import Aside, denoise_file
+from epitomes.cli.story import command_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from epitomes.epitome import Epitome
-    from epitomes.restore import Recipe, Restored
 
 EXAMPLES = examples(
-    "denoise noisy.png -o clean.png --sigma 25",
-    "denoise scan.tif -o clean.tif --sigma 300 --model scan.epitome --json",
+    "denoise noisy.png -o clean.png --report clean.html",
+    "denoise stack.tif -o clean.tif --axes ZYX --sigma 12 --preset best",
+    "denoise 'scans/*.tif' -o clean --json",
+    "denoise - -o - < noisy.png > clean.png",
+    "denoise noisy.png -o clean.png --method paper --save-model noisy.epitome",
 )
 
 
 def denoise(
-    image: Annotated[Path, typer.Argument(metavar="IN", help="a picture: PNG, TIFF, JPEG or NPY")],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="OUT", help="the clean picture")],
-    sigma: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X", help="standard deviation of the noise, in the picture's own units: 0 to 255 for 8 bits; needed"
-        ),
+    context: typer.Context,
+    images: Annotated[list[Path], typer.Argument(metavar="IN", help="pictures or patterns; - for stdin")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="OUT", help="the clean picture, - for stdout; a folder for many")
+    ],
+    sigma: Sigma = "auto",
+    poisson: Annotated[
+        bool, typer.Option("--poisson", help="the noise grows with brightness, as that of counted light does")
+    ] = False,
+    offset: Annotated[
+        float | None, typer.Option(metavar="X", help="brightness without light, for --poisson; fitted unless given")
     ] = None,
-    model: Annotated[Path | None, typer.Option(metavar="FILE", help="use this epitome and learn none")] = None,
+    method: Annotated[
+        Method, typer.Option(help="groups of similar patches, or every patch by itself, as in the paper")
+    ] = Method.nonlocal_,
+    preset: Annotated[
+        Preset | None, typer.Option(help="how long it may take; balanced unless given", show_default=False)
+    ] = None,
+    axes: Axes = None,
+    model: Annotated[Path | None, typer.Option(metavar="FILE", help="use this epitome, of epitomes learn")] = None,
+    suffix: Annotated[
+        str | None, typer.Option(metavar=".TIF", help="kind of the files in a folder; that of the inputs unless given")
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(metavar="HTML", help="a page that shows why to believe the result; takes three times as long"),
+    ] = None,
     several: Annotated[
-        bool, typer.Option("--several/--single", help="learn twenty epitomes of 15 x 15, or one of 42 x 42")
-    ] = True,
+        bool | None,
+        typer.Option("--several/--single", help="paper: learn twenty epitomes of 15 x 15 (default), or one of 42 x 42"),
+    ] = None,
     lam: Annotated[
-        float | None, typer.Option(metavar="X", help="price of a coefficient while learning; 4.5 sigma unless given")
+        float | None, typer.Option(metavar="X", help="paper: price of a coefficient; 4.5 sigma unless given")
     ] = None,
     steps: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="steps of learning; those of the recipe unless given")
+        int | None, typer.Option(metavar="N", min=1, help="paper: steps of learning; by size and noise unless given")
     ] = None,
     gain: Annotated[
-        float, typer.Option(metavar="X", help="patches may keep (gain * sigma)^2 of error per pixel")
-    ] = 1.15,
+        float | None,
+        typer.Option(metavar="X", help="paper: patches may keep (gain * sigma)^2 per pixel; 1.15 unless given"),
+    ] = None,
     blend: Annotated[
-        float, typer.Option(metavar="X", min=0, help="weight of the noisy pixel beside its estimates")
-    ] = 0.0,
-    save_model: Annotated[Path | None, typer.Option(metavar="FILE", help="keep the learned epitome")] = None,
+        float | None, typer.Option(metavar="X", min=0, help="paper: weight of the noisy pixel; 0 unless given")
+    ] = None,
+    save_model: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="paper and best: keep the learned epitome")
+    ] = None,
     seed: Seed = 0,
     threads: Threads = None,
     json: Json = False,
     overwrite: Overwrite = False,
     max_pixels: MaxPixels = MOST_PIXELS,
 ) -> None:
-    """Take white Gaussian noise off a picture.
+    """Take the noise off pictures.
 
-    An epitome is learned from the noisy picture itself, every patch is coded by the fewest of its atoms that explain it
-    up to the noise, and every pixel becomes the mean of its estimates. Colours are treated one by one.
+    It should be white and Gaussian, or that of counted light (--poisson). Its level is estimated unless --sigma gives
+    it. Three colours are denoised together; volumes, stacks and video plane by plane. What the file says besides its
+    pixels is kept as far as the format of the output can.
     """
-    level = _level(sigma)
-    _require_sense(model, save_model, lam, steps, gain)
-    require_picture_goal(output, overwrite)
-    if save_model is not None:
-        require_goal(save_model, overwrite, option="--save-model")
-        if save_model.resolve() == output.resolve():
-            raise usage("--save-model and --output name the same file: give them different names")
+    learning = {"--lam": lam, "--steps": steps, "--several/--single": several}
+    paper = {**learning, "--gain": gain, "--blend": blend}
+    _require_sense(method, preset, _given(paper), {"--lam": lam, "--gain": gain})
+    _require_learning(method, preset, model, _given({"--save-model": save_model, **learning}))
+    level = level_of(sigma)
+    _require_noise(level, poisson, offset)
+    require_axes(axes)
+    files = files_of(images)
+    several_files = into_folder(images, files, output)
+    goals = goals_in(output, files, suffix) if several_files else {files[0]: output}
+    if suffix is not None and not several_files:
+        raise usage("--suffix is for results in a folder: the suffix of --output says what kind of file it is")
+    if not several_files:
+        require_picture_goal(output, overwrite)
+    _require_beside("--save-model", save_model, files, output, overwrite)
+    _require_beside("--report", report, files, output, overwrite)
 
-    from epitomes import restore
-    from epitomes.images import write_picture
+    job = Job(
+        method=method,
+        preset=preset or Preset.balanced,
+        sigma=level,
+        poisson=poisson,
+        offset=offset,
+        epitome=None if model is None else _loaded(model),
+        several=several is not False,
+        lam=lam,
+        steps=steps,
+        gain=1.15 if gain is None else gain,
+        blend=blend or 0.0,
+        seed=seed,
+        threads=threads,
+    )
+    if several_files:
+        output.mkdir(exist_ok=True)
 
-    picture = read(image, max_pixels)
-    epitome = None if model is None else _loaded(model)
-    planes = _planes(picture.pixels, epitome)
-    if save_model is not None and len(planes) > 1:
-        raise usage("--save-model needs a grey picture: each colour learns an epitome of its own")
-    recipe = None
-    if epitome is None:
-        recipe = (restore.several if several else restore.single)(planes[0], level)
-        recipe = replace(recipe, lam=recipe.lam if lam is None else lam, n_steps=steps or recipe.n_steps)
-
-    def restored(plane: NDArray[Any], watch: Watch | None) -> Restored:
-        return restore.denoise(
-            plane,
-            level,
-            epitome=epitome,
-            recipe=recipe,
-            gain=gain,
-            blend=blend,
-            seed=seed,
-            threads=threads,
-            watch=watch,
-        )
-
-    with watching("learning", 0 if recipe is None else recipe.n_steps * len(planes)) as watch:
-        parts = [restored(plane, watch) for plane in planes]
-    write_picture(output, _joined(parts, picture.pixels.shape), overwrite=overwrite)
-    if save_model is not None and recipe is not None:
-        _save(save_model, parts[0].epitome, recipe, level, seed, image, overwrite)
-    report(_result(parts, output, level, save_model), json)
+    aside = Aside(axes, save_model, report, command_of(context.obj or []), overwrite, max_pixels)
+    each(
+        files,
+        lambda file: denoise_file(job, file, goals[file], aside),
+        done="denoised",
+        json=json,
+        aside=str(output) == STREAM,
+    )
 
 
-def _level(sigma: float | None) -> float:
-    if sigma is None:
-        raise usage(
-            "--sigma is needed: the standard deviation of the noise in the picture's own units, for example\n"
-            "--sigma 25 for a picture with values from 0 to 255"
-        )
-    if not 0 < sigma < float("inf"):
-        raise usage(f"--sigma must be above 0, in the picture's own units, got {sigma:g}")
-    return sigma
+def _given(options: dict[str, Any]) -> list[str]:
+    return [name for name, value in options.items() if value is not None]
 
 
 def _require_sense(
-    model: Path | None, save_model: Path | None, lam: float | None, steps: int | None, gain: float
+    method: Method, preset: Preset | None, paper: list[str], above_zero: dict[str, float | None]
 ) -> None:
-    learning = {"--save-model": save_model, "--lam": lam, "--steps": steps}
-    given = [name for name, value in learning.items() if value is not None]
-    if model is not None and given:
-        raise usage(f"{given[0]} is about learning, and with --model nothing is learned: leave one of them out")
-    if lam is not None and not 0 < lam < float("inf"):
-        raise usage(f"--lam must be above 0, got {lam:g}")
-    if not 0 < gain < float("inf"):
-        raise usage(f"--gain must be above 0, got {gain:g}")
+    for name, value in above_zero.items():
+        if value is not None and not 0 < value < float("inf"):
+            raise usage(f"{name} must be above 0, got {value:g}")
+    if method is not Method.paper and paper:
+        raise usage(f"{paper[0]} belongs to the paper's method: add --method paper, or leave it out")
+    if method is Method.paper and preset is not None:
+        raise usage("--preset belongs to the non-local method: leave out --preset or --method paper")
+
+
+def _require_learning(method: Method, preset: Preset | None, model: Path | None, learning: list[str]) -> None:
+    """Refuse options about an epitome that will not be learned."""
+    if model is not None and learning:
+        raise usage(f"{learning[0]} is about learning, and with --model nothing is learned: leave one of them out")
+    if learning and method is not Method.paper and preset is not Preset.best:
+        raise usage(f"{learning[0]} needs an epitome that is learned: add --method paper or --preset best")
+
+
+def _require_noise(level: float | None, poisson: bool, offset: float | None) -> None:
+    if poisson and level is not None:
+        raise usage("--poisson fits the noise to the picture, and --sigma gives one level: leave one of them out")
+    if offset is not None and not poisson:
+        raise usage("--offset is for --poisson: add it, or leave --offset out")
+    if offset is not None and not abs(offset) < float("inf"):
+        raise usage(f"--offset must be a finite number, got {offset:g}")
+
+
+def _require_beside(option: str, path: Path | None, files: list[Path], output: Path, overwrite: bool) -> None:
+    """Refuse a second output that cannot be."""
+    if path is None:
+        return
+    if len(files) > 1:
+        raise usage(f"{option} is about one picture, and {len(files)} were given: give one")
+    require_goal(path, overwrite, option=option)
+    if path.resolve() == output.resolve():
+        raise usage(f"{option} and --output name the same file: give them different names")
 
 
 def _loaded(path: Path) -> Epitome:
     from epitomes.model_file import load
 
     return load(path)
-
-
-def _planes(pixels: NDArray[Any], epitome: Epitome | None) -> list[NDArray[Any]]:
-    """What `denoise` is given one by one: all of the picture, or each of its colours."""
-    rank = 2 if epitome is None else len(epitome.phi.patch_shape)
-    if pixels.ndim == rank:
-        return [pixels]
-    if pixels.ndim == 3 and rank == 2:
-        if pixels.shape[2] > 1:
-            tell("colours are denoised one by one")
-        return [pixels[..., channel] for channel in range(pixels.shape[2])]
-    raise usage(f"--model has patches of {rank} axes, the picture has the shape {size(pixels.shape)}: they do not fit")
-
-
-def _joined(parts: list[Restored], shape: tuple[int, ...]) -> NDArray[Any]:
-    import numpy as np
-
-    if len(parts) == 1:
-        return parts[0].image.reshape(shape)
-    return np.stack([part.image for part in parts], axis=2)
-
-
-def _save(path: Path, epitome: Epitome, recipe: Recipe, sigma: float, seed: int, image: Path, overwrite: bool) -> None:
-    from epitomes.model_file import Provenance, save
-
-    origin = Provenance(lam=recipe.lam, sigma=sigma, seed=seed, n_steps=recipe.n_steps, source=image.name)
-    save(path, epitome, origin, overwrite=overwrite)
-
-
-def _result(parts: list[Restored], output: Path, sigma: float, model: Path | None) -> Result:
-    nonzeros = sum(part.nonzeros for part in parts) / len(parts)
-    seconds = sum(part.seconds for part in parts)
-    histories = [[] if part.fit is None else list(part.fit.history) for part in parts]
-    facts = {
-        "output": str(output),
-        "model": None if model is None else str(model),
-        "sigma": sigma,
-        "atoms_per_patch": nonzeros,
-        "seconds": seconds,
-        "objectives": [[progress.objective for progress in history] for history in histories],
-    }
-    kept = "" if model is None else f", epitome in {model}"
-    return Result(f"denoised in {seconds:.1f} s with {nonzeros:.2f} atoms per patch: {output}{kept}", facts)

@@ -1,7 +1,4 @@
-"""From exceptions to one or two lines on stderr and an exit code.
-
-    0 done   1 internal error   2 usage   3 unreadable or unsupported input   4 a limit refused it
-    5 bad model file   130 interrupted
+"""From exceptions to one or two lines on stderr and an exit code, which `CODES` explains.
 
 `EPITOMES_DEBUG=1` shows where an error comes from. A reader of stdout that leaves early is no error.
 """
@@ -17,7 +14,18 @@ from typing import TextIO
 
 import typer
 
-INTERNAL, USAGE, INPUT, LIMIT, MODEL, INTERRUPTED = 1, 2, 3, 4, 5, 130
+DONE, INTERNAL, USAGE, INPUT, LIMIT, MODEL, PARTIAL, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 130
+
+CODES = {
+    DONE: "done",
+    INTERNAL: "internal error",
+    USAGE: "the command cannot mean what it says",
+    INPUT: "a picture that cannot be read or used",
+    LIMIT: "too large: a limit refused it",
+    MODEL: "a model file that cannot be used",
+    PARTIAL: "some files of several failed",
+    INTERRUPTED: "interrupted",
+}
 
 
 class CommandError(Exception):
@@ -42,17 +50,17 @@ def guarded(command: Callable[[], object]) -> int:
             sys.stdout.flush()
             if code == INTERRUPTED:  # typer has caught Ctrl-C
                 raise KeyboardInterrupt
-            return code if isinstance(code, int) else 0
+            return code if isinstance(code, int) else DONE
         except (KeyboardInterrupt, typer.Abort):
             tell("interrupted")
             return INTERRUPTED
         except (BrokenPipeError, SystemExit):  # typer makes the second of the first
             _forget_stdout()
-            return 0
+            return DONE
         except Exception as error:  # the last door: nobody is to see a traceback who did not ask for it
             if os.environ.get("EPITOMES_DEBUG", "") not in ("", "0"):
                 traceback.print_exc()
-            code, words = _explained(error)
+            code, words = explained(error)
             tell(words)
             return code
 
@@ -62,9 +70,10 @@ def tell(words: str) -> None:
     print(f"epitomes: {words}", file=sys.stderr, flush=True)
 
 
-def _explained(error: Exception) -> tuple[int, str]:
+def explained(error: Exception) -> tuple[int, str]:
+    """The exit code of an error, and its words."""
     # Imported here, because a command that fails early has not paid for them.
-    from epitomes.images import ImageFileError, ImageTooLargeError
+    from epitomes.formats import ImageFileError, ImageTooLargeError
     from epitomes.model_file import ModelError
 
     if (message := getattr(error, "format_message", None)) is not None:  # a usage error found by typer, of any version
@@ -91,7 +100,10 @@ def _explained(error: Exception) -> tuple[int, str]:
         case ValueError():  # the library's doors speak for themselves
             return USAGE, words
     kind = type(error).__name__
-    return INTERNAL, f"internal error: {kind}: {words}\nplease report it, with what EPITOMES_DEBUG=1 shows"
+    return (
+        INTERNAL,
+        f"internal error: {kind}: {words}\nplease report it, with what EPITOMES_DEBUG=1 and epitomes doctor show",
+    )
 
 
 def _forget_stdout() -> None:

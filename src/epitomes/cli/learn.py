@@ -16,9 +16,9 @@ from epitomes.cli.common import (
     Result,
     Seed,
     Threads,
+    answer,
     examples,
     read,
-    report,
     require_goal,
     size,
 )
@@ -100,7 +100,7 @@ def learn(
             tell(f"the last step is safe in {checkpoint}: the same command with --resume goes on from it")
         raise
     _save(output, fit, plan, sigma, images, overwrite)
-    report(_result(fit, output, price, time.perf_counter() - began), json)
+    answer(_result(fit, output, price, time.perf_counter() - began), json)
 
 
 def _price(lam: float | None, sigma: float | None) -> float:

@@ -15,9 +15,9 @@ from epitomes.cli.common import (
     Overwrite,
     Result,
     Threads,
+    answer,
     examples,
     read,
-    report,
     require_picture_goal,
     size,
 )
@@ -61,17 +61,17 @@ def show(
     from epitomes.model_file import inspect, load
 
     if output is None:
-        report(_result(inspect(model), None), json)
+        answer(model_result(inspect(model), None), json)
         return
     from epitomes.draw import sheet
-    from epitomes.images import write_picture
+    from epitomes.formats import write
 
     epitome, info = load(model), inspect(model)
     panels = _panels(epitome)
     if image is not None and sigma is not None:
         panels.append(_usage(epitome, image, sigma, threads, max_pixels))
-    write_picture(output, sheet(panels), overwrite=overwrite)
-    report(_result(info, output), json)
+    write(output, sheet(panels), overwrite=overwrite)
+    answer(model_result(info, output), json)
 
 
 def _require_sense(output: Path | None, image: Path | None, sigma: float | None) -> None:
@@ -119,9 +119,11 @@ def _usage(epitome: Epitome, image: Path, sigma: float, threads: int | None, max
     return Panel(caption, usage_picture(epitome, codes))
 
 
-def _result(info: ModelInfo, output: Path | None) -> Result:
+def model_result(info: ModelInfo, output: Path | None, *, name: str = "") -> Result:
+    """What a model file holds; `name` is that of the file, where several are looked at."""
     origin = {} if info.provenance is None else asdict(info.provenance)
     facts = {
+        **({"input": name} if name else {}),
         "epitome_shape": list(info.epitome_shape),
         "patch_shape": list(info.patch_shape),
         "n_atoms": info.n_atoms,
@@ -132,8 +134,9 @@ def _result(info: ModelInfo, output: Path | None) -> Result:
         "output": None if output is None else str(output),
     }
     known = [f"  {name.replace('_', ' ')}: {value}" for name, value in origin.items() if value not in (None, "")]
+    start = f"{name}: " if name else ""
     lines = [
-        f"epitome {size(info.epitome_shape)}, {info.n_atoms} atoms of {size(info.patch_shape)}, {info.dtype}",
+        f"{start}epitome {size(info.epitome_shape)}, {info.n_atoms} atoms of {size(info.patch_shape)}, {info.dtype}",
         *known,
         *([f"drawn in {output}"] if output is not None else []),
     ]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from html import escape
 
 from epitomes.draw.tones import Bytes
-from epitomes.images import encode_png
+from epitomes.formats import encode_png
 
 
 @dataclass(frozen=True)

@@ -13,24 +13,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from epitomes.kernels import _native, reference_moments, reference_patches
-from epitomes.kernels.protocol import Array, Engine, Packed, Rows, Source, Start, Windows
+from epitomes.kernels import _native, reference_groups, reference_moments, reference_patches
+from epitomes.kernels.protocol import Array, Engine, Groups, Packed, Rows, Shrinkage, Source, Start, Stop, Windows
 from epitomes.kernels.reference import ReferenceEngine
 
 __all__ = [
     "Array",
     "Engine",
+    "Groups",
     "Packed",
     "Rows",
+    "Shrinkage",
     "Source",
     "Start",
     "Windows",
+    "decompose",
     "gather",
     "isa",
     "isas",
     "make_engine",
+    "match",
     "multiply",
     "scatter",
+    "shrink_groups",
     "summarise",
 ]
 
@@ -121,3 +126,53 @@ def multiply(left: NDArray[np.float64], right: NDArray[np.float64], out: NDArray
     else:
         native: Any = _native.multiply
         native(isas.index(isa), left, right, out)
+
+
+def match(
+    image: NDArray[np.float32],
+    patch: tuple[int, int, int],
+    reach: tuple[int, int, int],
+    plane: int,
+    tops: NDArray[np.int64],
+    lefts: NDArray[np.int64],
+    n_matches: int,
+    stop: Stop,
+) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """Places `(n, n_matches)` and squared distances of the patches most like each reference, nearest first.
+
+    The image is planar, `(channels, planes, height, width)`; references are at `tops` x `lefts` of one plane, and are
+    compared with all patches at most `reach` away along planes, height and width. A place is a flat index into one
+    channel. The reference itself comes first, ties follow the order of the places; where there are too few patches,
+    the last one is repeated at an infinite distance.
+    """
+    n = len(tops) * len(lefts)
+    places, distances = np.empty((n, n_matches), np.int32), np.empty((n, n_matches), np.float32)
+    if isa == "reference":
+        reference_groups.match(image, patch, reach, plane, tops, lefts, places, distances)
+    else:
+        native: Any = _native.match
+        native(isas.index(isa), image, patch, reach, plane, tops, lefts, stop, places, distances)
+    return places, distances
+
+
+def shrink_groups(
+    groups: Groups, shrinkage: Shrinkage, total: NDArray[np.float32], weight: NDArray[np.float32], stop: Stop
+) -> None:
+    """Estimate all members of each group together; add estimates to `total` and their weights to `weight`, in place."""
+    if isa == "reference":
+        reference_groups.shrink_groups(groups, shrinkage, total, weight)
+    else:
+        native: Any = _native.shrink_groups
+        native(isas.index(isa), *groups, *shrinkage, stop, total, weight)
+
+
+def decompose(matrix: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Eigenvalues of a symmetric matrix, rising, and its unit eigenvectors as rows."""
+    values, vectors = np.empty(len(matrix), np.float32), np.empty(matrix.shape, np.float32)
+    if isa == "reference":
+        values[:], columns = np.linalg.eigh(matrix)
+        vectors[:] = columns.T
+    else:
+        native: Any = _native.decompose
+        native(isas.index(isa), matrix, values, vectors)
+    return values, vectors

@@ -33,6 +33,39 @@ class Windows(NamedTuple):
 Source = Rows | Windows
 
 
+class Groups(NamedTuple):
+    """Groups of similar patches: a patch is its place in a planar image and the offsets of its pixels from there.
+
+    Sums have a layout of their own, in which place `shift` is the first.
+    """
+
+    noisy: NDArray[np.float32]  # flat: the patches that are estimated
+    guide: NDArray[np.float32]  # flat: the patches that choose the atoms
+    offsets: NDArray[np.int64]  # (m,)
+    sum_offsets: NDArray[np.int64]  # (m,)
+    shift: int
+    places: NDArray[np.int32]  # (n, n_matches), nearest first
+    counts: NDArray[np.int32]  # (n,): members of each group
+    levels: NDArray[np.float32]  # (n,): standard deviation of the noise in each group
+
+
+class Shrinkage(NamedTuple):
+    """What is done to a group: project its members on few atoms, the same for all, then shrink singular values.
+
+    Nothing is projected without atoms, or where all that voters may choose leave more error than the noise has. The
+    singular values y of the members' codes, less their mean, become `(y + sqrt(y^2 - 4 C)) / 2` with
+    `C = 2 strength sqrt(n) level^2`, or 0 where `y^2 < 4 C`.
+    """
+
+    base: NDArray[np.float32]  # (b, m): orthonormal rows that every group keeps
+    atoms: NDArray[np.float32]  # (p, m): unit, orthogonal to the base
+    n_voters: int  # nearest members that choose atoms
+    most_atoms: int  # that they may choose
+    bound: float  # they choose while their mean squared error is above this many variances of the noise
+    strength: float
+    by_rank: bool  # estimates weigh 1 / (1 + directions kept), or all the same
+
+
 class Engine(Protocol):
     """Codes on unit atoms."""
 

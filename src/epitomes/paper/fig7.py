@@ -67,9 +67,9 @@ def psnr(setting: Setting, photo: Photo, phi: GatherPhi) -> float:
     """Denoise by the recipe of the single epitome, begun with `phi` and noise instead."""
     noisy = judge.add_noise(photo.pixels, SIGMA, seed=0)
     recipe = dataclasses.replace(restore.single(noisy, SIGMA), start=smooth_noise(phi))
-    restored = restore.denoise(
-        noisy, SIGMA, recipe=table1.shortened(recipe) if setting.quick else recipe, threads=setting.threads
-    )
+    if setting.quick:
+        recipe = table1.shortened(recipe)
+    restored = restore.denoise(noisy, SIGMA, method="paper", recipe=recipe, threads=setting.threads)
     value = judge.psnr(photo.pixels, restored.image)
     setting.tell(f"denoising with {phi.epitome_shape}: {value:.2f} dB")
     return value

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from epitomes.images import read_picture
+from epitomes.formats import read
 from epitomes.paper.printed import PICTURES
 
 SIDE = {"house": 256, "peppers": 256, "cameraman": 256, "barbara": 512, "lena": 512, "boat": 512}
@@ -126,7 +126,10 @@ def _best(candidates: list[Path]) -> Path:
 
 
 def _read(name: str, file: Path) -> tuple[Photo, list[str]]:
-    stored = read_picture(file).pixels
+    picture = read(file)
+    if picture.axes not in ("YX", "YXC"):
+        raise ValueError(f"{file} holds several pictures ({picture.axes}): save the one that you mean alone")
+    stored = picture.pixels
     grey = as_grey(stored)
     notes = []
     if stored.ndim == 3:
@@ -170,4 +173,4 @@ def _stand_ins(why: str) -> Photos:
 def shipped_photo() -> Photo:
     """A grey photograph of 256 x 256 that comes with the library; none of the paper's."""
     with as_file(files("epitomes") / "data" / "camera-256.png") as path:
-        return Photo("camera", as_grey(read_picture(path).pixels), "shipped", False)
+        return Photo("camera", as_grey(read(path).pixels), "shipped", False)

@@ -77,7 +77,7 @@ def cases(setting: Setting) -> Iterator[Case]:
 def measure(case: Case, threads: int | None = None) -> Row:
     """Add noise, denoise, compare."""
     recipe = case.recipe
-    restored = restore.denoise(case.noisy, case.sigma, recipe=recipe, seed=case.seed, threads=threads)
+    restored = restore.denoise(case.noisy, case.sigma, method="paper", recipe=recipe, seed=case.seed, threads=threads)
     return Row(
         table=NAME,
         row=case.row,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from epitomes.draw import Figure, Section, Table, Text, page
 from epitomes.files import write_atomically
-from epitomes.images import encode_png
+from epitomes.formats import encode_png
 from epitomes.paper.registry import MEMBERS
 from epitomes.paper.report import Report, Setting
 from epitomes.paper.rows import Log

@@ -22,5 +22,9 @@ class Restored:
     nonzeros: float  # atoms per patch, on average
     seconds: float
 
+    def __getitem__(self, key: Any) -> Any:
+        """Pixels of the image: scikit-image's `calibrate_denoiser` takes them from what a denoiser returns."""
+        return self.image[key]
+
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.image, dtype=dtype, copy=copy)

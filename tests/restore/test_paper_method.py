@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,13 @@ from learn_cases import Doubles, same_bits, texture
 from numpy.typing import NDArray
 from phi_cases import disc
 
-from epitomes import OLS, Epitome, Patches, turned, windows
+from epitomes import OLS, Epitome, Patches, restore, turned, windows
 from epitomes.demo import psnr, shipped_picture
 from epitomes.learn import Step
 from epitomes.learn.start import natural, smooth_noise
-from epitomes.restore import Recipe, denoise, several, single
+from epitomes.restore import Recipe, several, single
+
+denoise = functools.partial(restore.denoise, method="paper")
 
 SIGMA = 20.0
 PHI = windows((16, 16), (6, 6))

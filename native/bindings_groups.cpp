@@ -1,0 +1,96 @@
+// Where Python meets block matching and groups. Arrays come checked and contiguous from Python; places are checked here.
+#include <nanobind/stl/array.h>
+
+#include <array>
+
+#include "arrays.hpp"
+
+using namespace nb::literals;
+
+namespace {
+
+template <class T>
+using In4 = nb::ndarray<const T, nb::numpy, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
+using Sizes = std::array<std::size_t, 3>;
+
+// Matches of the references at `tops` x `lefts` of one plane, into places and distances (n_tops * n_lefts, n_matches).
+void match(std::size_t isa, In4<float> image, Sizes patch, Sizes reach, std::size_t plane, In1<std::int64_t> tops, In1<std::int64_t> lefts,
+           Flag stop, Changed2<std::int32_t> places, Changed2<float> distances) {
+    const std::size_t n_tops = tops.shape(0), n_lefts = lefts.shape(0), n_matches = places.shape(1);
+    for (std::size_t a = 0; a < 3; a++) require(patch[a] > 0 && patch[a] <= image.shape(a + 1), "the patch is larger than the image");
+    for (std::size_t a = 0; a < 3; a++) require(reach[a] < (std::size_t(1) << 20), "the window is too large");
+    require(image.shape(1) * image.shape(2) * image.shape(3) < (std::size_t(1) << 31), "the image is too large");
+    require(stop.shape(0) == 1, "the stop flag needs one value");
+    require(n_matches > 0 && places.shape(0) == n_tops * n_lefts && distances.shape(0) == places.shape(0) && distances.shape(1) == n_matches,
+            "references and matches do not agree");
+    require(plane <= image.shape(1) - patch[0], "a reference leaves the image");
+    for (std::size_t i = 0; i < n_tops; i++)
+        require(tops.data()[i] >= 0 && std::size_t(tops.data()[i]) + patch[1] <= image.shape(2), "a reference leaves the image");
+    for (std::size_t i = 0; i < n_lefts; i++)
+        require(lefts.data()[i] >= 0 && std::size_t(lefts.data()[i]) + patch[2] <= image.shape(3), "a reference leaves the image");
+    const epitomes::Search search{image.data(), image.shape(0), image.shape(1), image.shape(2), image.shape(3), patch[0],     patch[1], patch[2],
+                                  reach[0],     reach[1],       reach[2],       n_matches,      lefts.data(),   n_lefts};
+    const auto kernel = isa_at(isa).match;
+    nb::gil_scoped_release release;
+    kernel(search, plane, tops.data(), n_tops, {stop.data()}, places.data(), distances.data());
+}
+
+void require_within(const In1<std::int64_t>& offsets, std::int64_t low, std::int64_t high, std::size_t size) {
+    for (std::size_t k = 0; k < offsets.shape(0); k++)
+        require(offsets.data()[k] >= -low && offsets.data()[k] < std::int64_t(size) - high, "a patch leaves the image");
+}
+
+// Shrinks groups and adds the members' estimates to total, and their weights to weight.
+void shrink_groups(std::size_t isa, In1<float> noisy, In1<float> guide, In1<std::int64_t> offsets, In1<std::int64_t> sum_offsets,
+                   std::int64_t shift, In2<std::int32_t> places, In1<std::int32_t> counts, In1<float> levels, In2<float> base,
+                   In2<float> atoms, std::size_t n_voters, std::size_t most_atoms, double bound, double strength, bool by_rank, Flag stop,
+                   Changed1<float> total, Changed1<float> weight) {
+    const std::size_t n = places.shape(0), m = offsets.shape(0);
+    require(stop.shape(0) == 1, "the stop flag needs one value");
+    require(noisy.shape(0) == guide.shape(0) && total.shape(0) == weight.shape(0), "the images differ in size");
+    require(m > 0 && sum_offsets.shape(0) == m && base.shape(1) == m && atoms.shape(1) == m, "patches, base and atoms differ in length");
+    const std::size_t most = base.shape(0) + most_atoms;
+    require(base.shape(0) <= m, "the base is larger than the patch");
+    require(atoms.shape(0) == 0 || (n_voters > 0 && most_atoms <= m && most >= 1 && most <= m), "the basis is empty, or larger than the patch");
+    require(counts.shape(0) == n && levels.shape(0) == n, "groups, counts and levels differ in number");
+    std::int32_t low = INT32_MAX, high = 0;
+    for (std::size_t i = 0; i < n; i++) {
+        require(counts.data()[i] >= 1 && std::size_t(counts.data()[i]) <= places.shape(1), "a group has no members, or more than places");
+        for (std::size_t j = 0; j < std::size_t(counts.data()[i]); j++) {
+            const std::int32_t place = places.data()[i * places.shape(1) + j];
+            low = place < low ? place : low;
+            high = place > high ? place : high;
+        }
+    }
+    if (n == 0) return;
+    require_within(offsets, low, high, noisy.shape(0));
+    require(shift > -(std::int64_t(1) << 40) && shift < (std::int64_t(1) << 40), "a patch leaves the image");
+    require_within(sum_offsets, low - shift, high - shift, total.shape(0));
+    const epitomes::Groups groups{noisy.data(),  guide.data(),  offsets.data(), sum_offsets.data(), m, shift,
+                                  places.data(), counts.data(), levels.data(),  n,                  places.shape(1)};
+    const epitomes::Shrinkage shrinkage{base.data(), base.shape(0), atoms.data(), atoms.shape(0), n_voters,
+                                        most_atoms,  bound,         strength,     by_rank};
+    const auto kernel = isa_at(isa).shrink_groups;
+    nb::gil_scoped_release release;
+    kernel(groups, shrinkage, {stop.data()}, total.data(), weight.data());
+}
+
+void decompose(std::size_t isa, In2<float> matrix, Changed1<float> values, Changed2<float> vectors) {
+    const std::size_t n = matrix.shape(0);
+    require(n > 0 && matrix.shape(1) == n && values.shape(0) == n && vectors.shape(0) == n && vectors.shape(1) == n, "the matrix is not square");
+    const auto kernel = isa_at(isa).decompose;
+    nb::gil_scoped_release release;
+    kernel(matrix.data(), n, values.data(), vectors.data());
+}
+
+}  // namespace
+
+void bind_groups(nb::module_& m) {
+    m.def("match", &match, "isa"_a, "image"_a.noconvert(), "patch"_a, "reach"_a, "plane"_a, "tops"_a.noconvert(), "lefts"_a.noconvert(),
+          "stop"_a.noconvert(), "places"_a.noconvert(), "distances"_a.noconvert());
+    m.def("shrink_groups", &shrink_groups, "isa"_a, "noisy"_a.noconvert(), "guide"_a.noconvert(), "offsets"_a.noconvert(),
+          "sum_offsets"_a.noconvert(), "shift"_a, "places"_a.noconvert(), "counts"_a.noconvert(), "levels"_a.noconvert(),
+          "base"_a.noconvert(), "atoms"_a.noconvert(), "n_voters"_a, "most_atoms"_a, "bound"_a, "strength"_a, "by_rank"_a,
+          "stop"_a.noconvert(), "total"_a.noconvert(), "weight"_a.noconvert());
+    m.def("decompose", &decompose, "isa"_a, "matrix"_a.noconvert(), "values"_a.noconvert(), "vectors"_a.noconvert());
+}

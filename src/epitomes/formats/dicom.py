@@ -1,0 +1,89 @@
+"""DICOM, read through pydicom: pixels and spacing, and nothing that could name a patient.
+
+It is not written: a changed image in a medical record needs more than a pixel format. Use NIfTI or TIFF. The errors
+of pydicom quote what the file says, so they are not repeated.
+"""
+
+from __future__ import annotations
+
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from epitomes.formats.errors import ImageFileError, library, require_size
+from epitomes.formats.picture import Picture, Pixels
+
+MAGIC, MAGIC_AT = b"DICM", 128
+
+_DEFLATED = "1.2.840.10008.1.2.1.99"
+_PIXEL_DATA = ("PixelData", "FloatPixelData", "DoubleFloatPixelData")
+
+
+def read_dicom(file: BinaryIO, most: int) -> Picture:
+    """One image, or the frames of one file: in time if the file gives their times, else in depth."""
+    pydicom = library("pydicom", extra="dicom", what="DICOM")
+    try:
+        if _transfer_syntax(pydicom, file) == _DEFLATED:  # pydicom would unpack it all, whatever its size
+            raise ImageFileError("it is deflated as a whole, which is not read: save it with compressed pixels or none")
+        file.seek(0)
+        data = pydicom.dcmread(file)
+        if not any(name in data for name in _PIXEL_DATA):
+            raise ImageFileError("this DICOM file holds no pixels")
+        if str(data.get("PhotometricInterpretation", "")) == "PALETTE COLOR":
+            raise ImageFileError("it is stored as a palette of colours, which is not read: save it as grey or RGB")
+        frames, samples = int(data.get("NumberOfFrames") or 1), int(data.get("SamplesPerPixel") or 1)
+        require_size((frames, int(data.Rows), int(data.Columns), samples), most)
+    except ImageFileError:
+        raise
+    except Exception as error:
+        raise ImageFileError(f"this is not a DICOM file that can be read ({type(error).__name__})") from None
+    try:
+        pixels = np.asarray(pydicom.pixels.pixel_array(data))
+    except Exception as error:
+        name = data.file_meta.TransferSyntaxUID.name
+        raise ImageFileError(
+            f"its pixels cannot be decoded ({type(error).__name__}; stored as {name}): the file is damaged, or pydicom "
+            "needs one more package, such as pylibjpeg"
+        ) from None
+    return _described(pixels, data, frames, samples)
+
+
+def _transfer_syntax(pydicom: Any, file: BinaryIO) -> str:
+    """How the file is stored, from its first group alone."""
+    reader = pydicom.filereader
+    reader.read_preamble(file, force=False)
+    meta = reader.read_dataset(file, False, True, stop_when=lambda tag, *_: tag >> 16 != 2)
+    return str(meta.get("TransferSyntaxUID", ""))
+
+
+def _described(pixels: Pixels, data: Any, frames: int, samples: int) -> Picture:
+    timed = any(data.get(name) for name in ("FrameTime", "FrameTimeVector", "CineRate", "RecommendedDisplayFrameRate"))
+    several = pixels.ndim == 2 + (samples > 1) + 1
+    axes = ("T" if timed else "Z") * several + "YX" + "C" * (samples > 1)
+    spacing, units = _spacing(data, timed)
+    notes = []
+    slope, intercept = _number(data, "RescaleSlope", 1.0), _number(data, "RescaleIntercept", 0.0)
+    if (slope, intercept) != (1.0, 0.0):
+        notes.append(f"values are as stored: the file multiplies them by {slope:g} and adds {intercept:g}")
+    if str(data.get("PhotometricInterpretation", "")) == "MONOCHROME1":
+        notes.append("its small values are bright, as stored")
+    return Picture(pixels, axes, spacing, units, notes=tuple(notes))
+
+
+def _spacing(data: Any, timed: bool) -> tuple[dict[str, float], dict[str, str]]:
+    rows = data.get("PixelSpacing") or data.get("ImagerPixelSpacing") or ()
+    found = dict(zip("YX", (float(each) for each in rows), strict=False))
+    if timed:
+        if (every := _number(data, "FrameTime", 0.0)) > 0:
+            found["T"] = every  # milliseconds
+    else:
+        found["Z"] = _number(data, "SpacingBetweenSlices", 0.0) or _number(data, "SliceThickness", 0.0)
+    known = {letter: step for letter, step in found.items() if 0 < step < float("inf")}
+    return known, {letter: "ms" if letter == "T" else "mm" for letter in known}
+
+
+def _number(data: Any, name: str, default: float) -> float:
+    try:
+        return float(data.get(name, default))
+    except (TypeError, ValueError):
+        return default

@@ -1,0 +1,196 @@
+"""OME-Zarr 0.4 and 0.5 (Zarr 2 and 3), and plain Zarr arrays, through zarr, from local folders alone.
+
+The largest level is read. A written picture has its levels halved along Y and X, and the attributes of the file that it
+came from. The multiscales attribute is a few lines of JSON, so the reference implementation, which brings clients for
+remote stores, is not needed.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from epitomes.formats.errors import ImageFileError, library, require_size
+from epitomes.formats.picture import Picture, Pixels, guessed_axes, ordered
+from epitomes.formats.units import FULL_NAMES, short
+
+MARKS = ("zarr.json", ".zgroup", ".zarray")  # one of them is in every Zarr folder
+
+_ORDER = "TCZYX"  # the specification's
+_TYPES = {"T": "time", "C": "channel", "Z": "space", "Y": "space", "X": "space"}
+_VERSIONS = {2: "0.4", 3: "0.5"}
+_SIDE = 512  # of a chunk, and of the smallest level
+_LEAST_CHUNK = 2**24  # values: a chunk may be larger than a small picture
+_OURS = "epitomes"
+
+
+@dataclass(frozen=True)
+class ZarrInfo:
+    """Carried from Zarr to Zarr."""
+
+    title: ClassVar[str] = "the attributes of the Zarr group"
+
+    attributes: str  # JSON
+    format: int  # 2 or 3
+    axes: str  # as stored
+    shape: tuple[int, ...]
+    levels: int
+    origin: tuple[float, ...]  # where the first pixel lies
+
+
+def read_zarr(folder: Path, most: int) -> Picture:
+    """The first level of the first image of a group, or an array."""
+    zarr = library("zarr", extra="zarr", what="Zarr")
+    _require_inside(folder)
+    found = zarr.open(store=zarr.storage.LocalStore(folder, read_only=True), mode="r")
+    attributes = json.loads(json.dumps(dict(found.attrs)))
+    version = found.metadata.zarr_format
+    if hasattr(found, "shape"):
+        return _array(found, most)
+    scales = _multiscales(attributes)
+    paths = [str(level["path"]) for level in scales["datasets"]]
+    array = found[paths[0]]
+    pixels = _pixels(array, most)
+    letters = _letters(scales["axes"])
+    spacing, origin = _placed(letters, scales, scales["datasets"][0])
+    units = {letter: short(str(axis.get("unit", ""))) for letter, axis in zip(letters, scales["axes"], strict=True)}
+    info = ZarrInfo(json.dumps(attributes), version, letters, pixels.shape, len(paths), origin)
+    others = sorted(set(found) - {path.split("/")[0] for path in paths})
+    notes = [f"it also holds {', '.join(others[:5])}, which is not carried along"] if others else []
+    if (first := attributes.get(_OURS, {}).get("axes", letters)) != letters and sorted(first) == sorted(letters):
+        pixels, letters = ordered(pixels, letters, first)  # colours were last
+    return Picture(pixels, letters, spacing, units, metadata=info, notes=tuple(notes))
+
+
+def write_zarr(picture: Picture, folder: Path) -> None:
+    """Fill an empty folder with a group of levels."""
+    zarr = library("zarr", extra="zarr", what="Zarr")
+    pixels, axes = ordered(picture.pixels, picture.axes, _ORDER)
+    info = picture.metadata if isinstance(picture.metadata, ZarrInfo) else None
+    if info is not None and (info.shape != pixels.shape or info.axes != axes):
+        info = None
+    version = 3 if info is None else info.format
+    levels = [np.ascontiguousarray(pixels)]
+    least, most = (_SIDE, 16) if info is None else (1, info.levels)
+    while len(levels) < most and min(levels[-1].shape[-2:]) > least:
+        levels.append(_halved(levels[-1]))
+    attributes = _described(picture, axes, version, len(levels), info)
+    group = zarr.create_group(store=zarr.storage.LocalStore(folder), zarr_format=version, attributes=attributes)
+    for number, level in enumerate(levels):
+        chunks = tuple(min(n, _SIDE) if letter in "YX" else 1 for n, letter in zip(level.shape, axes, strict=True))
+        more: dict[str, Any] = (
+            {"dimension_names": tuple(axes.lower())}
+            if version == 3
+            else {"chunk_key_encoding": {"name": "v2", "separator": "/"}}
+        )
+        group.create_array(str(number), data=level, chunks=chunks, **more)
+
+
+def _require_inside(folder: Path) -> None:
+    """Refuse links: they could lead to any file of this computer."""
+    for path in folder.rglob("*"):
+        if path.is_symlink():
+            raise ImageFileError(f"it holds a link, {path.relative_to(folder)}, which is not followed: copy the file")
+
+
+def _array(array: Any, most: int) -> Picture:
+    pixels = _pixels(array, most)
+    names = getattr(array.metadata, "dimension_names", None) or ()
+    letters = "".join(str(name).upper() for name in names)
+    told = len(letters) == pixels.ndim == len(names) and set(letters) <= set(_ORDER)
+    axes = letters if told else guessed_axes(pixels.shape)
+    return Picture(pixels, axes, notes=() if told else (f"its axes are taken for {axes}",))
+
+
+def _multiscales(attributes: dict[str, Any]) -> dict[str, Any]:
+    found = attributes.get("ome", attributes)
+    scales = found.get("multiscales") if isinstance(found, dict) else None
+    if not scales:
+        raise ImageFileError("this Zarr group holds no OME-Zarr image: name the folder of an array in it")
+    first: dict[str, Any] = scales[0]
+    names = [{"name": axis} if isinstance(axis, str) else axis for axis in first.get("axes", list("tczyx"))]
+    return {**first, "axes": names}  # before 0.4 axes were plain letters
+
+
+def _letters(axes: list[dict[str, Any]]) -> str:
+    letters: list[str] = []
+    for axis in axes:
+        name = str(axis.get("name", "")).upper()
+        meant = name if name in _ORDER else {"time": "T", "channel": "C"}.get(str(axis.get("type")), "Z")
+        free = [letter for letter in (meant, "Z", "T", "C") if letter and letter not in letters]
+        letters.append(free[0] if free else "?")
+    return "".join(letters)
+
+
+def _placed(letters: str, scales: dict[str, Any], level: dict[str, Any]) -> tuple[dict[str, float], tuple[float, ...]]:
+    """Spacing, the product of all scales, and origin of a level. A scale of 1 without a unit says nothing."""
+    steps, origin = dict.fromkeys(letters, 1.0), dict.fromkeys(letters, 0.0)
+    for owner in (level, scales):
+        for change in owner.get("coordinateTransformations") or ():
+            numbers = [float(number) for number in change.get(change.get("type"), ())]
+            for letter, number in zip(letters, numbers, strict=False):
+                if change["type"] == "scale":
+                    steps[letter] *= number
+                    origin[letter] *= number
+                elif change["type"] == "translation":
+                    origin[letter] += number
+    measured = {letter for letter, axis in zip(letters, scales["axes"], strict=True) if axis.get("unit")}
+    known = {a: step for a, step in steps.items() if 0 < step < math.inf and (a in measured or step != 1.0)}
+    return known, tuple(origin.values())
+
+
+def _pixels(array: Any, most: int) -> Pixels:
+    require_size(array.shape, most)
+    if array.dtype.kind not in "iuf":
+        raise ImageFileError(f"it holds {array.dtype}, and a picture needs whole numbers or floats of at most 64 bits")
+    require_size(getattr(array, "shards", None) or array.chunks, max(most, _LEAST_CHUNK))
+    return np.asarray(array[...])
+
+
+def _halved(pixels: Pixels) -> Pixels:
+    """Means of 2 x 2 pixels; an odd edge is doubled. Of whole numbers that floats cannot hold, one in four."""
+    if pixels.dtype.kind in "iu" and pixels.dtype.itemsize == 8:
+        return pixels[..., ::2, ::2]
+    edges = [(0, 0)] * (pixels.ndim - 2) + [(0, n % 2) for n in pixels.shape[-2:]]
+    padded = np.pad(pixels, edges, mode="edge")
+    height, width = padded.shape[-2:]
+    blocks = padded.reshape(*padded.shape[:-2], height // 2, 2, width // 2, 2)
+    means = blocks.mean(axis=(-3, -1), dtype=np.float64)
+    halved: Pixels = (np.rint(means) if pixels.dtype.kind in "iu" else means).astype(pixels.dtype)
+    return halved
+
+
+def _described(picture: Picture, axes: str, version: int, levels: int, info: ZarrInfo | None) -> dict[str, Any]:
+    """Attributes of the group: those of the file that the picture came from, with our axes, levels and spacing."""
+    attributes: dict[str, Any] = {} if info is None else json.loads(info.attributes)
+    origin = (0.0,) * len(axes) if info is None else info.origin
+    named = []
+    for letter in axes:
+        axis = {"name": letter.lower(), "type": _TYPES[letter]}
+        if unit := picture.units.get(letter):
+            axis["unit"] = FULL_NAMES.get(unit, unit)
+        named.append(axis)
+    home = attributes.setdefault("ome", {}) if version == 3 else attributes
+    old = (home.get("multiscales") or [{"name": picture.name}])[0]
+    kept = {name: value for name, value in old.items() if name not in ("coordinateTransformations", "version")}
+    scales = {**kept, "axes": named, "datasets": [_level(picture, axes, number, origin) for number in range(levels)]}
+    (home if version == 3 else scales)["version"] = _VERSIONS[version]
+    home["multiscales"] = [scales]
+    return {**attributes, _OURS: {"axes": picture.axes}}
+
+
+def _level(picture: Picture, axes: str, number: int, origin: tuple[float, ...]) -> dict[str, Any]:
+    """Scale and place of a level: a mean of pixels lies in their middle."""
+    scale, place = [], []
+    for letter, start in zip(axes, origin, strict=True):
+        step = picture.spacing.get(letter, 1.0)
+        wider = 2.0**number if letter in "YX" else 1.0
+        scale.append(step * wider)
+        place.append(start + step * (wider - 1) / 2)
+    changes = [{"type": "scale", "scale": scale}, {"type": "translation", "translation": place}]
+    return {"path": str(number), "coordinateTransformations": changes}

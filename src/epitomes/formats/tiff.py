@@ -1,0 +1,224 @@
+"""TIFF, BigTIFF, OME-TIFF and ImageJ stacks, read through tifffile.
+
+The file that was named is the only one that is opened: OME-XML may name others, and is not followed. Sizes of pictures,
+of tiles and of compressed pieces are judged before anything is decoded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from epitomes.formats import ome
+from epitomes.formats.errors import ImageFileError, library, overheard, require_size
+from epitomes.formats.photo import ALPHA_KEPT, UPRIGHT, split_alpha, turned
+from epitomes.formats.picture import Picture, Pixels
+from epitomes.formats.units import short
+
+MAGIC = (b"II*\x00", b"MM\x00*", b"II+\x00", b"MM\x00+")
+
+_NOT_READ = {
+    3: "a palette of colours",
+    4: "a transparency mask",
+    5: "colours for print (CMYK)",
+    8: "CIE L*a*b* colours",
+    9: "CIE L*a*b* colours",
+    10: "CIE L*a*b* colours",
+    32803: "the mosaic of a camera",
+    32844: "logarithmic colours",
+    32845: "logarithmic colours",
+}
+_ALARMS = ("invalid page offset", "invalid offset to page", "corrupted tag list", "TiffTag 270")  # 270: description
+_RGB, _YCBCR = 2, 6
+_EXACT = {1, 5, 8, 32773, 32946, 34925, 50000}  # none, LZW, Deflate, PackBits, LZMA, Zstandard
+_JPEG = 7
+_LEAST_TILE = 2**22  # values: a tile may be larger than a small picture
+_TAGS = (
+    *(271, 272, 306, 315, 33432, 700, 33723, 34675),  # makers, dates, rights, XMP, IPTC, ICC
+    *(33550, 33922, 34264, 34735, 34736, 34737, 42112, 42113),  # the place on earth, by GeoTIFF and GDAL
+)
+_ORIENTATION, _X_RESOLUTION, _Y_RESOLUTION, _RESOLUTION_UNIT = 274, 282, 283, 296
+_INCH, _CENTIMETRE = 2, 3
+_ALPHA = (1, 2)  # extra samples: multiplied into the colours, or not
+
+
+@dataclass(frozen=True, eq=False)
+class TiffInfo:
+    """Carried from TIFF to TIFF."""
+
+    xml: str = ""  # of OME
+    imagej: Mapping[str, Any] | None = None
+    json: Mapping[str, Any] = field(default_factory=dict)  # what users of tifffile wrote beside the shape
+    description: str = ""
+    tags: tuple[tuple[int, int, int, Any], ...] = ()  # code, type, count, value
+    resolution: tuple[Any, Any, int] | None = None  # two ratios and their unit
+    big: bool = False
+    compressed: bool = False
+    white_is_zero: bool = False
+    alpha_in_colours: bool = False
+
+    @property
+    def title(self) -> str:
+        """What is lost elsewhere; how the file was laid out is not missed."""
+        if self.xml:
+            return "OME-XML"
+        return "the tags of the TIFF file" if self.imagej or self.json or self.description or self.tags else ""
+
+
+def read_tiff(file: BinaryIO, most: int) -> Picture:
+    """The first series of the file: a picture, a stack, a volume."""
+    tifffile = library("tifffile", extra=None, what="TIFF")
+    if file.read(4) not in MAGIC:
+        raise ImageFileError("this is not a TIFF picture that can be read, whatever its suffix says")
+    file.seek(0)
+    with overheard("tifffile") as heard, tifffile.TiffFile(file, _multifile=False) as tiff:
+        if tiff.is_ome:
+            ome.require_harmless(tiff.pages[0].description)
+        if not tiff.series:
+            raise ImageFileError("this TIFF file holds no picture")
+        series = tiff.series[0]
+        page = series.keyframe
+        _require_readable(series, page, most)
+        info, spacing, units = _described(tiff, series, page)
+        pixels, axes, alpha, notes = _arranged(series.asarray(), series.axes, page)
+        if tiff.is_ome and series.kind != "ome":
+            notes.append("its OME-XML names other files, which are not opened: only the planes in this one are read")
+        if len(tiff.series) > 1:
+            notes.append(f"it holds {len(tiff.series)} pictures: the first is read")
+        if any(alarm in words for words in heard for alarm in _ALARMS):
+            raise ImageFileError("this TIFF file is cut short or damaged: not all of its pages can be found")
+    return Picture(pixels, axes, spacing, units, alpha, info, notes=tuple(notes))
+
+
+def _require_readable(series: Any, page: Any, most: int) -> None:
+    """Refuse kinds of pixels that are not read, and sizes that the header may promise or hide."""
+    kind = int(page.photometric)
+    if kind in _NOT_READ:
+        raise ImageFileError(f"it is stored as {_NOT_READ[kind]}, which is not read: save it as grey or RGB")
+    if kind == _YCBCR and int(page.compression) != _JPEG:
+        raise ImageFileError("it is stored as YCbCr colours, which are not read: save it as grey or RGB")
+    if int(page.compression) not in _EXACT | {_JPEG}:
+        name = getattr(page.compression, "name", page.compression)
+        raise ImageFileError(f"its compression, {name}, is not read: save it with Deflate, LZW or none")
+    if series.dtype is None or series.dtype.kind not in "iuf":
+        found = "black and white without greys" if series.dtype == np.bool_ else f"values of the kind {series.dtype}"
+        raise ImageFileError(f"it holds {found}, and a picture needs whole numbers or floats of at most 64 bits")
+    require_size(series.shape, most)
+    require_size(page.chunks, max(most, _LEAST_TILE))
+    if any(each is None for each in series.pages):
+        raise ImageFileError("some of its planes are not in this file: save it as one file")
+    if int(page.compression) != 1:  # a piece much longer than its pixels hides something
+        room = 2 * math.prod(page.chunks) * series.dtype.itemsize + 2**16
+        if any(count > room for each in series.pages for count in each.databytecounts):
+            raise ImageFileError("a compressed piece of it is far longer than its pixels: the file is damaged")
+
+
+def _arranged(pixels: Pixels, axes: str, page: Any) -> tuple[Pixels, str, Pixels | None, list[str]]:
+    """Colours last, upright, transparency apart, axes in our letters."""
+    notes = []
+    if "S" in axes and not axes.endswith("S"):  # colours in planes of their own
+        pixels = np.moveaxis(pixels, axes.index("S"), -1)
+        axes = axes.replace("S", "") + "S"
+    orientation = page.tags.valueof(_ORIENTATION, default=1)
+    if orientation != 1 and axes in ("YX", "YXS"):
+        pixels = turned(pixels, int(orientation))
+        notes.append(UPRIGHT)
+    alpha = None
+    colours = 3 if int(page.photometric) in (_RGB, _YCBCR) else 1
+    if axes.endswith("S") and pixels.shape[-1] == colours + 1 and int(page.extrasamples[-1]) in _ALPHA:
+        pixels, alpha = split_alpha(pixels, colours)
+        axes = axes if colours == 3 else axes[:-1]
+        notes.append(ALPHA_KEPT)
+    return pixels, _letters(axes), alpha, notes
+
+
+def _letters(axes: str) -> str:
+    """tifffile's letters in ours: S, samples, are channels; a sequence of unknown meaning is a depth, else a time."""
+    letters = list(axes.replace("C", "?") if "S" in axes else axes)
+    for i, letter in enumerate(letters):
+        if letter == "S":
+            letters[i] = "C"
+        elif letter not in "TZCYX":
+            free = [each for each in "ZTC" if each not in axes and each not in letters]
+            if not free:
+                raise ImageFileError(f"it has the axes {axes}, more than time, depth, channel, height and width")
+            letters[i] = free[0]
+    return "".join(letters)
+
+
+def _described(tiff: Any, series: Any, page: Any) -> tuple[TiffInfo, dict[str, float], dict[str, str]]:
+    """What is carried along, and spacing with its units, wherever this kind of TIFF keeps them."""
+    spacing: dict[str, float] = {}
+    units: dict[str, str] = {}
+    xml, imagej, json, description = "", None, {}, ""
+    ratios = (page.tags.valueof(_X_RESOLUTION), page.tags.valueof(_Y_RESOLUTION))
+    unit = int(page.tags.valueof(_RESOLUTION_UNIT, default=1))
+    across, down = (_step(ratio) for ratio in ratios)
+    if series.kind == "ome":
+        xml = tiff.ome_metadata
+        spacing, units = ome.spacing_in(xml)
+    elif series.kind == "imagej" and tiff.imagej_metadata:
+        imagej = tiff.imagej_metadata
+        spacing, units = _imagej_spacing(imagej, across, down)
+    elif series.kind == "shaped" and tiff.shaped_metadata:
+        json = dict(tiff.shaped_metadata[0])
+        spacing, units = _numbers(json.pop("spacing", None)), _words(json.pop("units", None))
+        json = {name: value for name, value in json.items() if name not in ("shape", "axes", "truncated")}
+        description = page.description if page.description1 else ""
+    else:
+        description = page.description
+    if not spacing and unit == _CENTIMETRE and across and down:  # inches are about paper
+        spacing, units = {"X": across, "Y": down}, {"X": "cm", "Y": "cm"}
+    printed = (*ratios, unit) if unit in (_INCH, _CENTIMETRE) and across and down else None
+    info = TiffInfo(
+        xml=xml,
+        imagej=imagej,
+        json=json,
+        description=description,
+        tags=tuple((tag.code, int(tag.dtype), tag.count, tag.value) for tag in page.tags if tag.code in _TAGS),
+        resolution=printed,
+        big=tiff.is_bigtiff,
+        compressed=int(page.compression) != 1,
+        white_is_zero=int(page.photometric) == 0,
+        alpha_in_colours=1 in map(int, page.extrasamples),
+    )
+    return info, spacing, units
+
+
+def _imagej_spacing(found: Mapping[str, Any], across: float, down: float) -> tuple[dict[str, float], dict[str, str]]:
+    unit = short(str(found.get("unit", "")))
+    spacing, units = {}, {}
+    if unit and across and down:
+        spacing, units = {"X": across, "Y": down}, {"X": unit, "Y": unit}
+        if depth := _numbers({"Z": found.get("spacing")}):
+            spacing, units = {**spacing, **depth}, {**units, "Z": unit}
+    if every := _numbers({"T": found.get("finterval")}):
+        spacing, units = {**spacing, **every}, {**units, "T": short(str(found.get("tunit", "s")))}
+    return spacing, units
+
+
+def _step(ratio: Any) -> float:
+    """The distance that a resolution, a ratio of dots per unit, stands for; 0 where there is none."""
+    match ratio:
+        case (int(dots), int(length)) if dots > 0 and length > 0:
+            return length / dots
+    return 0.0
+
+
+def _numbers(found: Any) -> dict[str, float]:
+    """The entries of a mapping that are distances: a file may say anything."""
+    pairs = found.items() if isinstance(found, Mapping) else ()
+    return {
+        str(letter): float(step)
+        for letter, step in pairs
+        if isinstance(step, (int, float)) and not isinstance(step, bool) and 0 < step < math.inf
+    }
+
+
+def _words(found: Any) -> dict[str, str]:
+    pairs = found.items() if isinstance(found, Mapping) else ()
+    return {str(letter): short(unit) for letter, unit in pairs if isinstance(unit, str)}

@@ -1,0 +1,84 @@
+"""Block matching and groups: the specification in NumPy of the kernels `match` and `shrink_groups`."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epitomes.kernels.protocol import Groups, Shrinkage
+
+_DEPENDENT = 1e-5  # an atom of which less than this energy is new adds nothing
+
+
+def match(
+    image: NDArray[np.float32],
+    patch: tuple[int, int, int],
+    reach: tuple[int, int, int],
+    plane: int,
+    tops: NDArray[np.int64],
+    lefts: NDArray[np.int64],
+    places: NDArray[np.int32],
+    distances: NDArray[np.float32],
+) -> None:
+    """Compare every reference with every patch in its window, one by one."""
+    shape = image.shape[1:]
+    ends = [size - side for size, side in zip(shape, patch, strict=True)]
+    windows = np.lib.stride_tricks.sliding_window_view(image.astype(np.float64), patch, axis=(1, 2, 3))
+    for row, centre in enumerate((plane, int(top), int(left)) for top in tops for left in lefts):
+        low = [max(0, at - far) for at, far in zip(centre, reach, strict=True)]
+        high = [min(end, at + far) + 1 for end, at, far in zip(ends, centre, reach, strict=True)]
+        near = windows[(slice(None), *(slice(a, b) for a, b in zip(low, high, strict=True)))]
+        found = ((near - windows[(slice(None), *centre)][:, None, None, None]) ** 2).sum(axis=(0, 4, 5, 6))
+        there = np.stack(np.meshgrid(*map(np.arange, low, high), indexing="ij"), axis=-1).reshape(-1, 3)
+        index: NDArray[np.intp] = np.asarray(np.ravel_multi_index(tuple(there.T), shape))
+        found = found.ravel()
+        found[index == np.ravel_multi_index(centre, shape)] = -1.0  # the reference comes first
+        order: NDArray[np.intp] = np.argsort(found, kind="stable")[: places.shape[1]]
+        n = len(order)
+        places[row, :n], distances[row, :n] = index[order], np.maximum(found[order], 0.0)
+        places[row, n:], distances[row, n:] = index[order[-1]], np.inf
+
+
+def shrink_groups(
+    groups: Groups, shrinkage: Shrinkage, total: NDArray[np.float32], weight: NDArray[np.float32]
+) -> None:
+    """One group after another, in float64, with a singular value decomposition."""
+    for row, count, level in zip(groups.places, groups.counts, groups.levels, strict=True):
+        places = row[:count].astype(np.int64)
+        members = groups.noisy[places[:, None] + groups.offsets].astype(np.float64)
+        basis = None
+        if len(shrinkage.atoms):
+            voters = groups.guide[places[: shrinkage.n_voters, None] + groups.offsets].astype(np.float64)
+            basis = _chosen(voters, shrinkage, float(level))
+        codes = members if basis is None else members @ basis.T
+        mean = codes.mean(axis=0)
+        left, values, right = np.linalg.svd(codes - mean, full_matrices=False)
+        four_c = 8.0 * shrinkage.strength * np.sqrt(count) * float(level) ** 2
+        kept = np.where(values**2 > four_c, (values + np.sqrt(np.maximum(values**2 - four_c, 0.0))) / 2.0, 0.0)
+        estimates = mean + (left * kept) @ right
+        if basis is not None:
+            estimates = estimates @ basis
+        by = 1.0 / (1.0 + np.count_nonzero(kept)) if shrinkage.by_rank else 1.0
+        goals = places[:, None] - groups.shift + groups.sum_offsets
+        np.add.at(total, goals, (by * estimates).astype(np.float32))
+        np.add.at(weight, goals, np.float32(by))
+
+
+def _chosen(voters: NDArray[np.float64], shrinkage: Shrinkage, level: float) -> NDArray[np.float64] | None:
+    """Rows of an orthonormal basis: the base, then one atom after another by the energy it takes from all voters.
+
+    None where they leave more error than the noise has.
+    """
+    basis = shrinkage.base.astype(np.float64)
+    left = voters - voters @ basis.T @ basis
+    goal = shrinkage.bound * level**2 * len(voters)
+    for _ in range(shrinkage.most_atoms):
+        if (left**2).sum() <= goal:
+            break
+        atom = shrinkage.atoms[np.argmax(((left @ shrinkage.atoms.T) ** 2).sum(axis=0))].astype(np.float64)
+        atom = atom - atom @ basis.T @ basis
+        if atom @ atom <= _DEPENDENT:
+            break
+        basis = np.vstack([basis, atom / np.sqrt(atom @ atom)])
+        left = voters - voters @ basis.T @ basis
+    return basis if (left**2).sum() <= voters.size * level**2 else None

@@ -1,0 +1,121 @@
+"""Many files: patterns, a folder of results, failures that stop nobody, and an exit code that says so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from epitomes import kernels, restore
+from epitomes.cli.batch import files_of, goals_in
+from epitomes.formats import read, write
+
+Run = Callable[..., tuple[int, str, str]]
+
+pytestmark = pytest.mark.skipif(kernels.isa == "reference", reason="the reference is too slow for whole commands")
+
+FAST = ("--sigma", 20, "--preset", "fast")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, noisy: Path) -> Path:
+    """Two pictures, one in a folder of its own, and something that is none."""
+    inner = tmp_path / "in" / "deep"
+    inner.mkdir(parents=True)
+    noisy.rename(tmp_path / "in" / "a.png")
+    write(inner / "b.png", read(tmp_path / "in" / "a.png").pixels[::-1])
+    (tmp_path / "in" / "bad.png").write_bytes(b"none")
+    return tmp_path / "in"
+
+
+def test_one_line_per_file_and_a_summary(folder: Path, tmp_path: Path, run: Run) -> None:
+    goal = tmp_path / "out"
+    code, out, err = run("denoise", f"{folder}/**/*.png", "-o", goal, *FAST)
+    assert code == 6
+    lines = out.splitlines()
+    assert len(lines) == 3 and "a.png" in lines[0] and "b.png" in lines[1] and lines[2].startswith("2 of 3 files")
+    assert "not a PNG" in err.splitlines()[0] and str(folder / "bad.png") in err.splitlines()[-1]
+    assert sorted(path.name for path in goal.iterdir()) == ["a.png", "b.png"]
+    for name, source in (("a.png", folder / "a.png"), ("b.png", folder / "deep" / "b.png")):
+        expected = restore.denoise(read(source).pixels, 20.0, preset="fast").image
+        np.testing.assert_array_equal(read(goal / name).pixels, expected)
+
+
+def test_nothing_is_replaced_unasked(folder: Path, tmp_path: Path, run: Run) -> None:
+    names, goal = (folder / "a.png", folder / "deep" / "b.png"), tmp_path / "out"
+    goal.mkdir()
+    (goal / "b.png").write_bytes(b"mine")
+    code, out, err = run("denoise", *names, "-o", goal, *FAST)
+    assert code == 6 and "1 of 2" in out and "--overwrite" in err and (goal / "b.png").read_bytes() == b"mine"
+    code, out, err = run("denoise", *names, "-o", goal, *FAST, "--overwrite")
+    assert (code, err) == (0, "") and "2 of 2" in out and read(goal / "b.png").pixels.shape == (48, 48)
+
+
+def test_json_lines(folder: Path, tmp_path: Path, run: Run) -> None:
+    code, out, _ = run("denoise", f"{folder}/*.png", "-o", tmp_path / "out", *FAST, "--json")
+    first, bad, summary = map(json.loads, out.splitlines())
+    assert code == 6 and first["output"] == str(tmp_path / "out" / "a.png")
+    assert bad["exit_code"] == 3 and "bad.png" in bad["error"] and bad["input"] == str(folder / "bad.png")
+    assert (summary["files"], summary["done"], summary["failed"]) == (2, 1, [str(folder / "bad.png")])
+
+
+def test_a_pattern_or_a_folder_for_one(folder: Path, tmp_path: Path, run: Run) -> None:
+    assert run("denoise", f"{folder}/a*.png", "-o", tmp_path / "new", *FAST)[0] == 0
+    assert (tmp_path / "new" / "a.png").is_file()
+    assert run("denoise", folder / "deep" / "b.png", "-o", tmp_path / "new", *FAST, "--suffix", ".tif")[0] == 0
+    assert read(tmp_path / "new" / "b.tif").pixels.dtype == np.uint8
+
+
+def test_other_commands_take_many(folder: Path, run: Run) -> None:
+    code, out, _ = run("info", f"{folder}/*.png", "--json")
+    assert code == 6 and json.loads(out.splitlines()[0])["shape"] == [48, 48]
+    code, out, err = run("noise", folder / "a.png", folder / "deep" / "b.png")
+    assert (code, err) == (0, "") and out.count("sigma") == 2 and "2 of 2" in out
+
+
+@pytest.mark.parametrize(
+    ("names", "output", "code", "words"),
+    [
+        (("in/a.png", "in/deep/b.png"), "clean.png", 2, "need a folder"),
+        (("in/a.png", "in/deep/b.png"), "in/a.png", 2, "is a file"),
+        (("in/a.png", "in/deep/b.png"), "-", 2, "name a folder"),
+        (("in/a.png", "in/deep/b.png"), "no/out", 2, "make it first"),
+        (("in/a.png", "in/deep/b.png"), "out.zarr", 2, "need a folder"),
+        (("in/a.png", "in/deep/../a.png", "in/./a.png"), "out", 2, "would both become"),
+        (("in/x*.png",), "out", 3, "no file matches"),
+        (("-", "in/a.png"), "out", 2, "stdin"),
+        (("-",), "in", 2, "stdin has no name"),
+        (("in/a.png", "in/bad.png", "--report", "r.html"), "out", 2, "--report"),
+        (("in/a.png", "in/bad.png", "--suffix", "tif"), "out", 2, "--suffix"),
+        (("in/a.png", "in/bad.png", "--suffix", ".mp4"), "out", 2, "not written"),
+    ],
+    ids=str,
+)
+def test_refused_before_any_work(
+    names: tuple[str, ...],
+    output: str,
+    code: int,
+    words: str,
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    run: Run,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    found = run("denoise", *names, "-o", output, "--sigma", 20)
+    assert found[:2] == (code, "") and words in found[2] and len(found[2].splitlines()) == 1
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_names_in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = [Path(name) for name in ("a.ome.tif", "b.DCM", "c.mp4", "d.nef", "e.nii.gz", "f.xyz")]
+    names = [goal.name for goal in goals_in(Path("out"), files, None).values()]
+    assert names == ["a.ome.tif", "b.tif", "c.mkv", "d.tif", "e.nii.gz", "f.xyz"]
+    assert goals_in(Path("out"), files[:1], ".npz")[files[0]] == Path("out/a.npz")
+    (tmp_path / "[1].png").write_bytes(b"")  # a file whose name looks like a pattern
+    assert files_of([Path("[1].png")]) == [Path("[1].png")]

@@ -70,10 +70,13 @@ class TestFit:
 
     def test_scale(self) -> None:
         image = camera(PoissonGaussian(1.0), 50, crop=160)
-        first, second = fit_poisson_gaussian(image), fit_poisson_gaussian(8 * image)
-        assert second.model.gain == pytest.approx(8 * first.model.gain, rel=1e-9)
-        assert second.gain_high == pytest.approx(8 * first.gain_high, rel=1e-9)
-        assert second.reliable == first.reliable
+        first = fit_poisson_gaussian(image)
+        for factor in (8.0, 2.0**900, 2.0**-900):
+            second = fit_poisson_gaussian(factor * image)
+            assert second.model.gain == factor * first.model.gain
+            assert second.model.read_noise == factor * first.model.read_noise
+            assert second.gain_high == factor * first.gain_high
+            assert second.reliable == first.reliable
 
     def test_noise_that_does_not_grow(self, rng: np.random.Generator) -> None:
         fit = fit_poisson_gaussian(data.camera() + 10 * rng.standard_normal((512, 512)))
@@ -84,8 +87,10 @@ class TestFit:
         assert "too few" in fit_poisson_gaussian(camera(PoissonGaussian(1.0), 50, crop=40)).reason
 
     def test_errors(self) -> None:
-        with pytest.raises(ValueError, match="constant"):
-            fit_poisson_gaussian(np.ones((40, 40)))
+        assert not fit_poisson_gaussian(data.shepp_logan_phantom()).reliable
+        for image in (np.ones((40, 40)), np.add.outer(np.arange(40), np.arange(40))):
+            with pytest.raises(ValueError, match="no noise"):
+                fit_poisson_gaussian(image)
         with pytest.raises(ValueError, match="at least 14 pixels"):
             fit_poisson_gaussian(np.ones((13, 40)))
         with pytest.raises(ValueError, match="2 axes"):

@@ -37,9 +37,10 @@ DETAIL_WIDTH = 1.0  # what is finer is detail
 EDGE_WIDTH = 1.5  # of the blur before gradients are taken
 
 MOST_LEAK = 0.003  # share of the pixels
-MOST_EDGES = 1.1  # over sigma^2
-MOST_VARIANCE = 1.03  # over sigma^2, and three standard deviations of its own
+MOST_EDGES = 1.1  # over sigma^2, as the next; to these limits comes what chance does in an image of this size
+MOST_VARIANCE = 1.03
 LEAST_TAKEN = 0.9  # over what a linear filter would take
+EDGES = 0.1  # share of the pixels that count as edges
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -92,7 +93,7 @@ def audit(noisy: ArrayLike, restored: ArrayLike, sigma: ArrayLike, *, channel_ax
         variance=variance,
         taken=variance / _expected(_detail(given), here),
         taken_fine=float(np.mean(_diagonal(residual)[here[1:, 1:]] ** 2)) / _expected(_diagonal(given), here[1:, 1:]),
-        edges=float(np.mean(residual[here & (steep >= np.quantile(steep[here], 0.9))] ** 2)),
+        edges=float(np.mean(residual[here & (steep >= np.quantile(steep[here], 1 - EDGES))] ** 2)),
         leak=float(np.mean(leak_map[here] > LEAK_SCORE)),
     )
     reasons, advice = _judged(measured, residual[here].size)
@@ -130,15 +131,16 @@ class _Measured:
 def _judged(found: _Measured, n_values: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Reasons for a warning, and advice; both empty for a pass."""
     over, under = [], []
+    chance = 3 * math.sqrt(2 / n_values)  # three standard deviations of the variance of white noise
     if found.leak > MOST_LEAK:
         over.append(f"structure of the image is in the residual, at {found.leak:.1%} of the pixels (see leak_map)")
-    if found.edges > MOST_EDGES:
+    if found.edges > MOST_EDGES + chance / math.sqrt(EDGES):
         over.append(f"at the edges {found.edges:.2f} times the variance of the noise was taken away")
-    if found.variance > MOST_VARIANCE + 3 * math.sqrt(2 / n_values):
+    if found.variance > MOST_VARIANCE + chance:
         over.append(f"{found.variance:.2f} times the variance of the noise was taken away")
-    if found.taken < LEAST_TAKEN:
+    if found.taken < LEAST_TAKEN - chance:
         under.append(f"noise was left: {1 - found.taken:.0%} less was taken away than a plain filter would take")
-    elif found.taken_fine < LEAST_TAKEN:
+    elif found.taken_fine < LEAST_TAKEN - chance:
         under.append(f"fine noise was left: {1 - found.taken_fine:.0%} less than a plain filter would take")
     advice = []
     if over:

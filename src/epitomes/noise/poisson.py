@@ -51,7 +51,7 @@ class PoissonFit:
 
     model: PoissonGaussian
     gain_low: float  # 90 % interval
-    gain_high: float
+    gain_high: float  # infinite if brightness is too even to tell
     reliable: bool
     reason: str  # why not; empty if reliable
 
@@ -64,15 +64,15 @@ def fit_poisson_gaussian(image: ArrayLike, *, offset: float | None = None) -> Po
     read noise if it is negative. Where noise does not grow with brightness, the model has no gain.
     """
     (plane,) = planes(image, None, least=2 * WIDTH)
-    if plane.scale == 0:
-        raise ValueError("image is constant, so it holds no noise to fit: give an image as it came from the camera")
     bins = points(measured(plane.pixels, np.ones(plane.pixels.shape, np.bool_)))
-    bins = Points(plane.middle + plane.scale * bins.level, plane.scale**2 * bins.variance, bins.error)
+    if plane.scale == 0 or not bins.variance.any():
+        raise ValueError("image holds no noise in its flat places: give it as it came from the camera")
+    bins = Points(bins.level + plane.middle / plane.scale, bins.variance, bins.error)  # units of scale, zero in place
     fit = line(bins)
     reason = doubt(fit, bins)
     spread = CONFIDENT * fit.error + _left_over(fit, bins)
-    low, high = max(0.0, fit.slope - spread), max(0.0, fit.slope + spread)
-    return PoissonFit(_model(fit, bins, offset), low, high, not reason, reason)
+    low, high = (plane.scale * max(0.0, slope) for slope in (fit.slope - spread, fit.slope + spread))
+    return PoissonFit(_model(fit, bins, offset, plane.scale), low, high, not reason, reason)
 
 
 def growth(fit: Line, bins: Points) -> float:
@@ -104,11 +104,14 @@ def doubt(fit: Line, bins: Points) -> str:
     return ""
 
 
-def _model(fit: Line, bins: Points, offset: float | None) -> PoissonGaussian:
+def _model(fit: Line, bins: Points, offset: float | None, scale: float) -> PoissonGaussian:
+    """The line as a camera; `offset` is in the units of the image, the line in units of `scale`."""
     if fit.slope <= 0:
-        return PoissonGaussian(0.0, 0.0 if offset is None else offset, math.sqrt(float(np.median(bins.variance))))
+        even = float(np.median(bins.variance[bins.variance > 0]))
+        return PoissonGaussian(0.0, 0.0 if offset is None else offset, scale * math.sqrt(even))
+    gain = scale * fit.slope
     if offset is not None:
-        return PoissonGaussian(fit.slope, offset, math.sqrt(max(fit.at_zero + fit.slope * offset, 0.0)))
+        return PoissonGaussian(gain, offset, scale * math.sqrt(max(fit.at_zero + fit.slope * offset / scale, 0.0)))
     if fit.at_zero >= 0:
-        return PoissonGaussian(fit.slope, 0.0, math.sqrt(fit.at_zero))
-    return PoissonGaussian(fit.slope, -fit.at_zero / fit.slope, 0.0)
+        return PoissonGaussian(gain, 0.0, scale * math.sqrt(fit.at_zero))
+    return PoissonGaussian(gain, -scale * fit.at_zero / fit.slope, 0.0)

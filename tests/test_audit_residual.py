@@ -61,6 +61,16 @@ def test_flat_noise_has_nothing_to_hide(rng: np.random.Generator) -> None:
     assert found.taken_fine == pytest.approx(1.0, abs=0.06)
 
 
+def test_small_pictures_raise_no_false_alarm(rng: np.random.Generator) -> None:
+    """One window that is alike by chance is much of a small picture, and few pixels have an uncertain variance."""
+    whole, alarms = picture("camera", 512), 0
+    for seed in range(100):
+        row, column = rng.integers(0, 512 - 32, 2)
+        clean = whole[row : row + 32, column : column + 32]
+        alarms += audit(add_noise(clean, 15.0, seed), clean, 15.0).verdict == "warn"
+    assert alarms <= 2
+
+
 def test_leaks_are_found_where_they_are() -> None:
     clean = picture("brick", 256)
     restored = clean.copy()

@@ -36,7 +36,7 @@ TEXTURE_WIDTH = 6.0  # of the windows in which texture is compared with noise
 DETAIL_WIDTH = 1.0  # what is finer is detail
 EDGE_WIDTH = 1.5  # of the blur before gradients are taken
 
-MOST_LEAK = 0.003  # share of the pixels
+MOST_LEAK = 0.003  # share of the pixels, beside one place of the size of a window
 MOST_EDGES = 1.1  # over sigma^2, as the next; to these limits comes what chance does in an image of this size
 MOST_VARIANCE = 1.03
 LEAST_TAKEN = 0.9  # over what a linear filter would take
@@ -96,7 +96,7 @@ def audit(noisy: ArrayLike, restored: ArrayLike, sigma: ArrayLike, *, channel_ax
         edges=float(np.mean(residual[here & (steep >= np.quantile(steep[here], 1 - EDGES))] ** 2)),
         leak=float(np.mean(leak_map[here] > LEAK_SCORE)),
     )
-    reasons, advice = _judged(measured, residual[here].size)
+    reasons, advice = _judged(measured, int(here.sum()), residual.shape[2])
     return Audit(
         verdict="warn" if reasons else "pass",
         reasons=reasons,
@@ -128,11 +128,11 @@ class _Measured:
     leak: float
 
 
-def _judged(found: _Measured, n_values: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _judged(found: _Measured, n_pixels: int, channels: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Reasons for a warning, and advice; both empty for a pass."""
     over, under = [], []
-    chance = 3 * math.sqrt(2 / n_values)  # three standard deviations of the variance of white noise
-    if found.leak > MOST_LEAK:
+    chance = 3 * math.sqrt(2 / (n_pixels * channels))  # three standard deviations of the variance of white noise
+    if found.leak > MOST_LEAK + pixels_in(LEAK_WIDTH) / 2 / n_pixels:
         over.append(f"structure of the image is in the residual, at {found.leak:.1%} of the pixels (see leak_map)")
     if found.edges > MOST_EDGES + chance / math.sqrt(EDGES):
         over.append(f"at the edges {found.edges:.2f} times the variance of the noise was taken away")

@@ -84,5 +84,6 @@ def measure(picture: Picture, peak: float, seed: int, threads: int) -> Iterator[
 
 
 def restored(counts: NDArray[np.float32], model: PoissonGaussian, method: str, threads: int) -> NDArray[np.floating]:
-    even = denoise(anscombe(counts, model), 1.0, method=method, threads=threads)
+    second_look = True if method == "paper" else None  # the paper's settings alone are 0.5 to 2 dB under BM3D
+    even = denoise(anscombe(counts, model), 1.0, method=method, second_look=second_look, threads=threads)
     return inverse_anscombe(even.image, model)

@@ -35,7 +35,7 @@ from epitomes import run as run_steps
 from epitomes.learn import online
 from epitomes.learn.start import cosines
 from epitomes.restore import denoise, groupwise
-from epitomes.restore.passes import AdaptPass, AtomsPass, FeedbackPass, Pass, State
+from epitomes.restore.passes import AdaptPass, AtomsPass, FeedbackPass, Pass, State, fitting
 from epitomes.restore.presets import passes_of
 
 SIGMA = 25.0
@@ -72,7 +72,7 @@ class Otherwise:
     def run(self, state: State, threads: int | None) -> State:
         parts = [
             dataclasses.replace(self.step, patches=(side,))
-            .run(dataclasses.replace(state, epitome=self.epitome(side)), threads)
+            .run(dataclasses.replace(state, epitome=self.epitome(fitting(side, state.noisy)[0])), threads)
             .current
             for side in self.step.patches
         ]
@@ -133,19 +133,20 @@ def variants(noisy: Image, from_nature: ForSide | None, options: Options) -> Ite
     alone = Variant("no grouping", shipped, ())
     yield Variant(WHOLE, shipped, passes)
     yield alone
-    yield exchanged("DCT", passes, dct)
-    yield exchanged("flat, adapted", passes, adapted_flat(restored(noisy, alone, options.threads), options))
+    yield exchanged("DCT", noisy, passes, dct)
+    yield exchanged("flat, adapted", noisy, passes, adapted_flat(restored(noisy, alone, options.threads), options))
     if from_nature is not None:
-        yield exchanged("flat, natural", passes, from_nature)
+        yield exchanged("flat, natural", noisy, passes, from_nature)
     yield Variant("no feedback", shipped, without(passes, FeedbackPass))
     if without(passes, AdaptPass) != passes:
         yield Variant("no adaptation", shipped, without(passes, AdaptPass))
     yield Variant("one patch size", shipped, tuple(first_size(step) for step in passes))
 
 
-def exchanged(name: str, passes: tuple[Pass, ...], epitome: ForSide) -> Variant:
+def exchanged(name: str, noisy: Image, passes: tuple[Pass, ...], epitome: ForSide) -> Variant:
     """Other atoms in the pilot and wherever atoms are used; they stay as they are."""
-    sides = {side for step in passes if isinstance(step, AtomsPass) for side in step.patches}
+    planar = (noisy / np.float32(SIGMA))[None, None]
+    sides = {fitting(side, planar)[0] for step in passes if isinstance(step, AtomsPass) for side in step.patches}
     for side in sorted(sides | {PATCH}):
         epitome(side)  # learned here, before the clock runs
     steps = tuple(Otherwise(step, epitome) if isinstance(step, AtomsPass) else step for step in passes)

@@ -84,10 +84,12 @@ if TYPE_CHECKING:
     from epitomes.phi import turned as turned
     from epitomes.phi import union as union
     from epitomes.phi import windows as windows
+    from epitomes.restore import Choice as Choice
     from epitomes.restore import Recipe as Recipe
     from epitomes.restore import Restored as Restored
     from epitomes.restore import several as several
     from epitomes.restore import single as single
+    from epitomes.restore.choose import choose as choose
     from epitomes.restore.denoise import denoise as denoise
     from epitomes.testing import check_coder as check_coder
     from epitomes.testing import check_phi as check_phi
@@ -115,7 +117,7 @@ _HOMES = {
         *("GatherPhi", "MatrixPhi", "Phi", "UnionPhi", "as_matrix", "flat", "project", "rotated", "scaled"),
         *("shift_invariant", "split", "subpixel", "support_of", "turned", "union", "windows"),
     ),
-    "epitomes.restore": ("Recipe", "Restored", "denoise", "several", "single"),
+    "epitomes.restore": ("Choice", "Recipe", "Restored", "choose", "denoise", "several", "single"),
     "epitomes.testing": ("check_coder", "check_phi"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = examples(
     "denoise noisy.png -o clean.png --report clean.html",
+    "denoise noisy.png -o clean.png --time 30",
     "denoise stack.tif -o clean.tif --axes ZYX --sigma 12 --preset best",
     "denoise 'scans/*.tif' -o clean --json",
     "denoise - -o - < noisy.png > clean.png",
@@ -55,12 +56,38 @@ def denoise(
         float | None, typer.Option(metavar="X", help="brightness without light, for --poisson; fitted unless given")
     ] = None,
     method: Annotated[
-        Method, typer.Option(help="groups of similar patches, or every patch by itself, as in the paper")
-    ] = Method.nonlocal_,
+        Method | None,
+        typer.Option(
+            help="groups of similar patches, or every patch by itself, as in the paper; chosen unless given",
+            show_default=False,
+        ),
+    ] = None,
     preset: Annotated[
-        Preset | None, typer.Option(help="how long it may take; balanced unless given", show_default=False)
+        Preset | None,
+        typer.Option(
+            help="how long it may take; auto, the default without --method and --model, tries on parts of the picture "
+            "what suits it",
+            show_default=False,
+        ),
+    ] = None,
+    seconds: Annotated[
+        float | None,
+        typer.Option(
+            "--time",
+            metavar="SECONDS",
+            help="for each file, a report not counted: the best settings that fit are chosen",
+        ),
     ] = None,
     axes: Axes = None,
+    mask: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="a picture that is not 0 at bad pixels: they are not used, and stay as they are; of the size of IN, "
+            "or of one plane of it",
+        ),
+    ] = None,
+    fill: Annotated[bool, typer.Option("--fill", help="with --mask: estimates in place of the bad pixels")] = False,
     model: Annotated[Path | None, typer.Option(metavar="FILE", help="use this epitome, of epitomes learn")] = None,
     suffix: Annotated[
         str | None, typer.Option(metavar=".TIF", help="kind of the files in a folder; that of the inputs unless given")
@@ -99,14 +126,18 @@ def denoise(
 
     It should be white and Gaussian, or that of counted light (--poisson). Its level is estimated unless --sigma gives
     it. Three colours are denoised together; volumes, stacks and video plane by plane. What the file says besides its
-    pixels is kept as far as the format of the output can.
+    pixels is kept as far as the format of the output can. Settings that are not given are chosen: what suits the
+    picture is tried on parts of it, within --time if there is one, and told.
     """
     learning = {"--lam": lam, "--steps": steps, "--several/--single": several}
     paper = {**learning, "--gain": gain, "--blend": blend}
-    _require_sense(method, preset, _given(paper), {"--lam": lam, "--gain": gain})
+    _require_sense(method, preset, _given(paper), {"--lam": lam, "--gain": gain, "--time": seconds})
+    _require_choice(preset, seconds, _given({"--method": method, "--model": model}))
     _require_learning(method, preset, model, _given({"--save-model": save_model, **learning}))
     level = level_of(sigma)
     _require_noise(level, poisson, offset)
+    if fill and mask is None:
+        raise usage("--fill is about the bad pixels that --mask names: add it, or leave --fill out")
     require_axes(axes)
     files = files_of(images)
     several_files = into_folder(images, files, output)
@@ -119,8 +150,8 @@ def denoise(
     _require_beside("--report", report, files, output, overwrite)
 
     job = Job(
-        method=method,
-        preset=preset or Preset.balanced,
+        method=method or Method.nonlocal_,
+        preset=preset or (Preset.auto if method is None and model is None else Preset.balanced),
         sigma=level,
         poisson=poisson,
         offset=offset,
@@ -132,11 +163,12 @@ def denoise(
         blend=blend or 0.0,
         seed=seed,
         threads=threads,
+        seconds=seconds,
     )
     if several_files:
         output.mkdir(exist_ok=True)
 
-    aside = Aside(axes, save_model, report, command_of(context.obj or []), overwrite, max_pixels)
+    aside = Aside(axes, mask, fill, save_model, report, command_of(context.obj or []), overwrite, max_pixels)
     each(
         files,
         lambda file: denoise_file(job, file, goals[file], aside),
@@ -151,7 +183,7 @@ def _given(options: dict[str, Any]) -> list[str]:
 
 
 def _require_sense(
-    method: Method, preset: Preset | None, paper: list[str], above_zero: dict[str, float | None]
+    method: Method | None, preset: Preset | None, paper: list[str], above_zero: dict[str, float | None]
 ) -> None:
     for name, value in above_zero.items():
         if value is not None and not 0 < value < float("inf"):
@@ -162,7 +194,16 @@ def _require_sense(
         raise usage("--preset belongs to the non-local method: leave out --preset or --method paper")
 
 
-def _require_learning(method: Method, preset: Preset | None, model: Path | None, learning: list[str]) -> None:
+def _require_choice(preset: Preset | None, seconds: float | None, settings: list[str]) -> None:
+    """Refuse to choose what is given already."""
+    asked = "--time" if seconds is not None else "--preset auto"
+    if seconds is not None and preset not in (None, Preset.auto):
+        raise usage(f"--time chooses the preset, and --preset {preset} gives it: leave one of them out")
+    if settings and (seconds is not None or preset is Preset.auto):
+        raise usage(f"{asked} chooses the method and its epitome, and {settings[0]} is given: leave one of them out")
+
+
+def _require_learning(method: Method | None, preset: Preset | None, model: Path | None, learning: list[str]) -> None:
     """Refuse options about an epitome that will not be learned."""
     if model is not None and learning:
         raise usage(f"{learning[0]} is about learning, and with --model nothing is learned: leave one of them out")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from epitomes.formats import Picture
     from epitomes.learn import Fit, Step
     from epitomes.noise import NoiseEstimate, PoissonFit, PoissonGaussian
-    from epitomes.restore import Recipe, Restored
+    from epitomes.restore import Choice, Recipe, Restored
 
 COLOURS = 3  # that the non-local method takes together
 
@@ -36,6 +36,7 @@ class Preset(StrEnum):
     fast = "fast"
     balanced = "balanced"
     best = "best"
+    auto = "auto"  # what suits the picture, and the time
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -55,6 +56,10 @@ class Job:
     blend: float
     seed: int
     threads: int | None
+    seconds: float | None = None  # allowed for a file, where the settings are to be chosen
+    price: float | None = None  # lam over sigma, if it was chosen
+    together: bool = False  # settings were chosen for colours together, and may be those of "fast"
+    choice: Choice | None = None  # why
 
     @property
     def learns(self) -> bool:
@@ -65,7 +70,7 @@ class Job:
         from epitomes.formats import is_colour
 
         rank = 2 if self.epitome is None else len(self.epitome.phi.patch_shape)
-        groups = self.method is Method.nonlocal_ and self.preset is not Preset.fast
+        groups = self.method is Method.nonlocal_ and (self.preset is not Preset.fast or self.together)
         colour = is_colour(picture) and not self.poisson
         if rank != 2 and (groups or rank != 2 + colour):
             hint = "add --method paper" if groups and colour else "leave --model out"
@@ -107,7 +112,7 @@ class Piece:
 
 def levels(job: Job, picture: Picture, name: str) -> list[Level]:
     """The noise of every piece, estimated where it is not given; doubts are told."""
-    pieces, found = list(_pieces(picture, job.joint(picture))), []
+    pieces, found = list(pieces_of(picture, job.joint(picture))), []
     with moving(f"noise of {name}", len(pieces)) as move:
         for label, pixels in pieces:
             found.append(_level(job, pixels, label, name))
@@ -152,7 +157,7 @@ def denoised(job: Job, picture: Picture, found: list[Level], move: Move) -> tupl
     return joined(picture, parts()), done
 
 
-def _pieces(picture: Picture, joint: bool) -> Iterator[tuple[str, NDArray[Any]]]:
+def pieces_of(picture: Picture, joint: bool) -> Iterator[tuple[str, NDArray[Any]]]:
     """What is denoised at once, with a label: planes, or each colour of each plane."""
     from epitomes.formats import planes
 
@@ -195,6 +200,7 @@ def cleaned(job: Job, pixels: NDArray[Any], level: Level, move: Move) -> tuple[N
 
 def _restored(job: Job, pixels: NDArray[Any], sigma: float, move: Move) -> tuple[Restored, Recipe | None]:
     from epitomes import restore
+    from epitomes.restore.recipe import PRICE
 
     move(0.0, "")
     if job.method is Method.nonlocal_:
@@ -210,7 +216,7 @@ def _restored(job: Job, pixels: NDArray[Any], sigma: float, move: Move) -> tuple
         ), None
     recipe = None
     if job.learns:
-        recipe = (restore.several if job.several else restore.single)(pixels, sigma)
+        recipe = (restore.several if job.several else restore.single)(pixels, sigma, price=job.price or PRICE)
         recipe = replace(recipe, lam=job.lam or recipe.lam, n_steps=job.steps or recipe.n_steps)
     n_steps = 1 if recipe is None else recipe.n_steps
 

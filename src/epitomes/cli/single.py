@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from epitomes.cli.auto import settled
 from epitomes.cli.common import Result, read_any, require_picture, require_picture_goal
 from epitomes.cli.errors import tell, usage
+from epitomes.cli.mask import filled, read_mask
 from epitomes.cli.planewise import Job, Level, Method, Piece, denoised, levels
 from epitomes.cli.progress import moving
 from epitomes.cli.story import story_of
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from epitomes.formats import Picture
 
 
@@ -22,6 +27,8 @@ class Aside:
     """What the options ask of files, beside the work on planes."""
 
     axes: str | None
+    mask: Path | None  # pixels that are not to be used
+    fill: bool  # estimates in their place
     model: Path | None  # to be written
     report: Path | None
     command: str  # as it was typed
@@ -35,19 +42,33 @@ def denoise_file(job: Job, file: Path, goal: Path, aside: Aside) -> Result:
 
     require_picture(file)
     require_picture_goal(goal, aside.overwrite)
-    picture = read_any(file, aside.max_pixels, aside.axes)
+    given = read_any(file, aside.max_pixels, aside.axes)
     began = time.perf_counter()
+    mask = None if aside.mask is None else read_mask(aside.mask, given, file, aside.max_pixels)
+    picture = given if mask is None else filled(given, mask)
     found = levels(job, picture, str(file))
     if aside.model is not None and len(found) > 1:
         raise usage("--save-model needs a grey picture of one plane: each plane or colour learns an epitome of its own")
+    job = settled(job, picture, found, str(file), began)
     with moving(file.name, len(found)) as move:
         clean, pieces = denoised(job, picture, found, move)
-    for loss in write(goal, clean, overwrite=aside.overwrite):
+    kept = clean if mask is None or aside.fill else _with_bad_pixels(clean, given, mask)
+    for loss in write(goal, kept, overwrite=aside.overwrite):
         tell(f"{goal}: {loss}")
     if aside.model is not None and (piece := pieces[0]) is not None:
         _save(aside.model, piece, found[0].sigma, job.seed, file, aside.overwrite)
     result = _result(job, picture, found, pieces, file, goal, aside.model, time.perf_counter() - began)
+    if mask is not None:
+        n, done = int(mask.sum()), "filled" if aside.fill else "left as they were"
+        result = Result(f"{result.line}; {n} bad pixels {done}", {**result.facts, "masked": n})
     return result if aside.report is None else _reported(job, picture, clean, found, pieces, file, aside, result)
+
+
+def _with_bad_pixels(clean: Picture, given: Picture, mask: NDArray[np.bool_]) -> Picture:
+    """The clean picture, with the pixels of the mask as they were."""
+    import numpy as np
+
+    return replace(clean, pixels=np.where(mask, given.pixels, clean.pixels))
 
 
 def _reported(
@@ -69,6 +90,8 @@ def _reported(
     if told is None:
         tell(f"{aside.report} is not written: {file} holds no noise, and nothing was done to it")
         return result
+    if aside.mask is not None:
+        told = replace(told, notes=(*told.notes, "Bad pixels, named by a mask, are filled here from their neighbours"))
     write_report(aside.report, told, overwrite=aside.overwrite)
     facts = {
         **result.facts,
@@ -115,6 +138,7 @@ def _result(
         "model": None if model is None else str(model),
         "method": job.method.value,
         "preset": job.preset.value if job.method is Method.nonlocal_ else None,
+        "choice": None if job.choice is None else job.choice.as_dict(),
         "axes": picture.axes,
         "shape": list(picture.pixels.shape),
         "planes": n_planes,

@@ -148,6 +148,8 @@ def _settings(job: Job, piece: Piece) -> dict[str, str | int | float | bool | No
 
 def _notes(job: Job, picture: Picture, plane: Plane, large: bool) -> tuple[str, ...]:
     notes = plane_note(picture, plane)
+    if job.choice is not None:
+        notes.append(f"The settings were chosen from the noisy picture, {job.choice.explain()}")
     if not large:
         notes.append(f"A picture with a side below {LEAST_SIDE} pixels is too small to be judged")
     elif job.poisson:

@@ -1,7 +1,8 @@
 """Restoration: image in, image out (paper, section 5.4)."""
 
+from epitomes.restore.choose import Choice, choose
 from epitomes.restore.denoise import denoise
 from epitomes.restore.recipe import Recipe, several, single
 from epitomes.restore.result import Restored
 
-__all__ = ["Recipe", "Restored", "denoise", "several", "single"]
+__all__ = ["Choice", "Recipe", "Restored", "choose", "denoise", "several", "single"]

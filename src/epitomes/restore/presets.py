@@ -27,11 +27,11 @@ BALANCED: tuple[Pass, ...] = (FIRST, AtomsPass(), FeedbackPass())
 BEST: tuple[Pass, ...] = (
     FIRST,
     AdaptPass(),
+    AtomsPass(),
+    FeedbackPass(),
     AtomsPass(stride=3),
-    FeedbackPass(patches=(7, 8), stride=3),
-    AdaptPass(),
-    AtomsPass(patches=(9, 6), stride=3),
-    FeedbackPass(patches=(7, 8), stride=3),
+    FeedbackPass(patches=(6, 7), stride=3),
+    AtomsPass(patches=(8, 10), stride=3, keep=0.65),
 )
 
 

@@ -67,6 +67,10 @@ def patience(noisy: Array, sigma: float, passes: float) -> int:
     With s the noise relative to the contrast of the image, `1 / s^3` passes over all patches, at least 1 and at most
     `passes`; but no more steps than `passes` over an image of 300 x 300 takes, which are enough for larger ones.
     """
-    contrast = math.sqrt(max(float(np.var(noisy, dtype=np.float64)) - sigma**2, (0.1 * sigma) ** 2))
-    times = max(1.0, min(passes, (contrast / sigma) ** 3))
+    times = max(1.0, min(passes, (contrast(noisy, sigma) / sigma) ** 3))
     return max(1, round(min(times * noisy.size, passes * ENOUGH) / BATCH))
+
+
+def contrast(noisy: Array, sigma: float) -> float:
+    """The standard deviation of the image without its noise, at least a tenth of sigma."""
+    return math.sqrt(max(float(np.var(noisy, dtype=np.float64)) - sigma**2, (0.1 * sigma) ** 2))

@@ -236,3 +236,12 @@ def test_small_images_have_their_time_too() -> None:
     choice = choose(noisy_of(CAMERA[:32, :32], SIGMA), SIGMA, seconds=1e-6)
     assert choice.label == "fast" and "even fast" in choice.explain()
     assert choose(noisy_of(CAMERA[:32, :32], SIGMA), SIGMA, seconds=600).label == "balanced"
+
+
+@whole_methods
+def test_a_choice_within_a_time_is_plain_values() -> None:
+    """Predicted times come from clocks and from arithmetic: none of it may leave as a NumPy scalar."""
+    choice = choose(noisy_of(CAMERA, SIGMA), SIGMA, seconds=600, threads=1)
+    facts = json.loads(json.dumps(choice.as_dict()))
+    assert [one["label"] for one in facts["tries"]] == ["fast", "balanced", "best"]
+    assert all(one["fits"] is True for one in facts["tries"])

@@ -6,6 +6,7 @@ measured apart, and counted in steps.
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Iterator
@@ -122,7 +123,8 @@ def _grouped(preset: str, task: Task, halves: Split) -> Iterator[Outcome]:
             on_pass=lambda *_, times=times: times.append(time.perf_counter()),
         )
         answers.append(done.image)
-        learning = sum(span for span, is_fixed in zip(np.diff(times), fixed, strict=False) if is_fixed)
+        spans = (after - before for before, after in itertools.pairwise(times))
+        learning = sum(span for span, is_fixed in zip(spans, fixed, strict=False) if is_fixed)
         constant, scaled, seen = constant + learning, scaled + done.seconds - learning, seen + tile.size
         yield Outcome(tuple(answers), constant / len(answers) + scaled * task.pixels.size / seen)
 

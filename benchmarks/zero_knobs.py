@@ -1,8 +1,7 @@
 """Zero knobs: what `choose` picks against every fixed setting that it can pick, on ten pictures of scikit-image.
 
 The pictures are those of the noise benchmark, in grey, the middle 256 x 256 of each. Sigma is told. A setting that was
-chosen gives the bits of the same setting when it is fixed, so its PSNR is taken from there. No time limit: `choose`
-then leaves "best" out, but the bar counts it.
+chosen gives the bits of the same setting when it is fixed, so its PSNR is taken from there. No time limit.
 """
 
 from __future__ import annotations

@@ -94,13 +94,13 @@ def test_the_choice_is_the_library() -> None:
     noisy = noisy_of(CAMERA, SIGMA)
     before, seen = noisy.copy(), []
     choice = choose(noisy, SIGMA, threads=1, on_try=seen.append)
-    assert isinstance(choice, Choice) and (choice.label, choice.method, choice.recipe) == ("balanced", "nonlocal", None)
+    assert isinstance(choice, Choice) and (choice.label, choice.method, choice.recipe) == ("best", "nonlocal", None)
     done = choice.denoise(noisy, threads=1)
-    np.testing.assert_array_equal(done.image, denoise(noisy, SIGMA).image)
+    np.testing.assert_array_equal(done.image, denoise(noisy, SIGMA, preset="best").image)
     np.testing.assert_array_equal(noisy, before)
-    assert done.seconds / 5 < choice.tries[1].seconds < 5 * done.seconds  # predicted, on a machine that may be busy
+    assert done.seconds / 5 < choice.tries[2].seconds < 5 * done.seconds  # predicted, on a machine that may be busy
     assert [one.label for one in seen] == [one.label for one in choice.tries] and seen[1].gain > 0.05
-    assert choice.explain().startswith("balanced: ") and "give or take" in choice.explain()
+    assert choice.explain().startswith("best: ") and "give or take" in choice.explain()
     assert json.loads(json.dumps(choice.as_dict()))["tries"][0]["label"] == "fast"
     again = choose(noisy, SIGMA, threads=2)
     assert [(one.gain, one.error) for one in again.tries] == [(one.gain, one.error) for one in choice.tries]
@@ -124,7 +124,7 @@ def test_epitomes_are_learned_from_all_tiles(way: Way) -> None:
 def test_colours(shape: tuple[int, ...]) -> None:
     clean = data.astronaut()[60:130, 200:270].astype(np.float32)[: shape[0], : shape[1], : shape[2]]
     choice = choose(noisy_of(clean, SIGMA), SIGMA)
-    assert choice.method == "nonlocal" and len(choice.tries) == 2
+    assert choice.method == "nonlocal" and len(choice.tries) == 3
     assert choice.denoise(clean).image.shape == shape
 
 
@@ -211,25 +211,28 @@ def test_smooth_grey_images_take_the_best(monkeypatch: pytest.MonkeyPatch) -> No
     assert choose(np.stack([FLAT, FLAT, FLAT], -1), 1.0).label == "balanced"  # colours were not measured
 
 
+def test_small_images_take_the_best_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    Stage(monkeypatch, fast=(1.0, 1), balanced=(0.9, 9))
+    assert choose(FLAT[:256, :256], 1.0).label == "best" and choose(FLAT[:257, :256], 1.0).label == "balanced"
+    choice = choose(np.stack([FLAT[:144, :144]] * 3, -1), 1.0)
+    assert choice.label == "best" and "it takes seconds" in choice.explain()
+    Stage(monkeypatch, fast=(1.0, 1), balanced=(1.2, 9))
+    assert choose(FLAT[:256, :256], 1.0).label == "fast"
+
+
 @pytest.mark.parametrize(
     ("seconds", "label", "words"),
     [
         (0.5, "fast", "even fast takes about 1 s, and 0.5 s are allowed"),
         (2.0, "fast", "balanced would take about"),
-        (30.0, "balanced", "about 9 s of 30 s; best would take about"),
-        (200.0, "best", "about 60 s of 200 s"),
+        (30.0, "balanced", "about 9 s of 30 s; best would take about 54 s"),
+        (200.0, "best", "about 54 s of 200 s"),
     ],
 )
 def test_the_time_allowed(seconds: float, label: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     Stage(monkeypatch, fast=(1.0, 1), balanced=(0.8, 9), best=(0.7, 60))
     choice = choose(FLAT, 1.0, seconds=seconds)
     assert choice.label == label and words in choice.explain() and choice.allowed == seconds
-
-
-def test_more_time_is_not_spent_on_a_gain_that_is_not_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    Stage(monkeypatch, fast=(1.0, 1), balanced=(0.8, 9), best=(0.799, 60))
-    choice = choose(FLAT, 1.0, seconds=999)
-    assert choice.label == "balanced" and [one.label for one in choice.tries] == ["fast", "balanced", "best"]
 
 
 def test_small_images_have_their_time_too() -> None:
@@ -243,5 +246,6 @@ def test_a_choice_within_a_time_is_plain_values() -> None:
     """Predicted times come from clocks and from arithmetic: none of it may leave as a NumPy scalar."""
     choice = choose(noisy_of(CAMERA, SIGMA), SIGMA, seconds=600, threads=1)
     facts = json.loads(json.dumps(choice.as_dict()))
-    assert [one["label"] for one in facts["tries"]] == ["fast", "balanced", "best"]
-    assert all(one["fits"] is True for one in facts["tries"])
+    assert [(one["label"], one["fits"]) for one in facts["tries"]] == [
+        (way, True) for way in ("fast", "balanced", "best")
+    ]

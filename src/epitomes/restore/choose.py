@@ -40,9 +40,9 @@ LEAST = 64 * 64  # pixels: on less, nothing can be told apart
 SHARE = 9.5  # of so many pixels one is tried, if that makes three tiles or more
 FEWEST, MOST = 3, 16  # tiles
 WORTH = 0.05  # dB that more time must gain
-FEW_ATOMS = 0.5  # per patch: on smoother grey images "best" gains more than can be seen in their noise
-SMOOTH_WORDS = "on images as smooth as that best gained up to 0.3 dB over balanced"
-MANY_ATOMS = 4.0  # from there on "best" lost, and an epitome of the image's own may gain
+SMALL = 256 * 256  # values: "best" takes seconds
+FEW_ATOMS = 0.5  # per patch: on smoother grey images "best" gains most
+MANY_ATOMS = 4.0  # from there on an epitome of the image's own may gain
 MOST_ATOMS = 20.0  # and from there on learning takes too long
 TRYING = 0.25  # of the time allowed, for tries
 MARGIN = 1.1  # on predicted times
@@ -137,9 +137,9 @@ def choose(
     is looked at.
 
     It is "balanced", unless "fast" is surely as good, or another way better by 0.05 dB and more than the estimate is
-    uncertain. Textures under faint noise may learn an epitome of their own by the paper's method. "best" takes about
-    six times as long as "balanced": it is taken without a try for smooth grey images, where other pictures gained up to
-    0.3 dB by it, and otherwise tried if `seconds` leave time for it. Images below 64 x 64 are too small to tell:
+    uncertain. Textures under faint noise may learn an epitome of their own by the paper's method. In the place of
+    "balanced" comes "best", which takes about six times as long, without a try: where `seconds` leave time for it, on
+    images up to 256 x 256, and on smooth grey ones. Images below 64 x 64 are too small to tell:
     "balanced". `on_try` is told of every try.
     """
     began = time.perf_counter()
@@ -203,15 +203,10 @@ def _searched(task: Task, on_try: Callable[[Try], None] | None) -> Found:
         lambda u: denoise(u, halves.sigma, preset="fast", threads=task.threads).image, halves, fast.answers, task.seed
     )
     holder, held, held_mse, reasons = FAST, fast, mse, []
-    for way in (BALANCED, *PAPER, BEST):
+    for way in (BALANCED, *PAPER):
         if not _may_win(way, task, atoms, holder):
             continue
-        guess = BEST_TO_BALANCED * held.seconds if way is BEST and holder is BALANCED else way.cost * fast.seconds
-        if way is BEST and atoms < FEW_ATOMS:
-            if told(BEST, None, guess).fits:
-                holder = BEST
-                reasons.append(f"patches need {atoms:.2g} atoms on average, and {SMOOTH_WORDS}")
-            continue
+        guess = way.cost * fast.seconds
         first = halves.n_values / task.pixels.size / (1 if way in PAPER else len(halves.tiles))  # before it is measured
         trying = way.tile_cost * fast.seconds * first
         if not task.has_time_for(MARGIN * max(guess, held.seconds) + trying):
@@ -223,14 +218,28 @@ def _searched(task: Task, on_try: Callable[[Try], None] | None) -> Found:
             reasons.append(f"{way.label} {_words(better)} against {holder.label}")
             if _takes_over(way, better):
                 holder, held, held_mse = way, outcome, held_mse / 10 ** (better.decibels / 10)
-    return holder, tries, [_place(halves), *reasons] if reasons else []
+    if reasons:
+        reasons = [_place(halves), *reasons]
+    why = _why_best(task, atoms) if holder is BALANCED else None
+    if why is not None and told(BEST, None, BEST_TO_BALANCED * held.seconds).fits:
+        holder = BEST
+        reasons.append(f"best is a little better than balanced on most images, and {why}")
+    return holder, tries, reasons
+
+
+def _why_best(task: Task, atoms: float) -> str | None:
+    """Why "best" is worth its time, if it is: its gain over "balanced" is too small to be seen in a try."""
+    if task.limit is not None:
+        return "there is time for it"
+    if task.pixels.size <= SMALL:
+        return "on an image of this size it takes seconds"
+    if task.pixels.ndim == 2 and atoms < FEW_ATOMS:
+        return f"on one as smooth as this, {atoms:.2g} atoms per patch, by up to 0.6 dB"
+    return None
 
 
 def _may_win(way: Way, task: Task, atoms: float, holder: Way) -> bool:
     """What was measured on many pictures, as rules; `atoms` are those that a patch needs."""
-    if way is BEST:
-        smooth = atoms < FEW_ATOMS and task.pixels.ndim == 2 and holder is BALANCED
-        return smooth or (task.limit is not None and FEW_ATOMS <= atoms < MANY_ATOMS)
     if way in PAPER:
         if task.limit is None:
             useful = way is PAPER[0] and atoms >= MANY_ATOMS
@@ -254,7 +263,7 @@ def _n_tiles(task: Task) -> int:
         return min(MOST, max(FEWEST, round(area / SIDE**2 / SHARE)))
     one = split(task.pixels, task.sigma, 1, task.seed)
     whole_image = next(tried(FAST, task, one)).seconds
-    ways = [way for way in (FAST, BALANCED, BEST) if task.has_time_for(MARGIN * whole_image * way.cost)]
+    ways = [way for way in (FAST, BALANCED) if task.has_time_for(MARGIN * whole_image * way.cost)]
     per_tile = whole_image * one.n_values / task.pixels.size * sum(way.tile_cost for way in ways)
     return min(MOST, max(1, int(TRYING * task.limit / per_tile))) if ways else 1
 

@@ -44,7 +44,7 @@ class Way:
 
 FAST = Way("fast", preset="fast", tile_cost=3.0)  # asked three times
 BALANCED = Way("balanced", preset="balanced", cost=3.0, tile_cost=10.0)
-BEST = Way("best", preset="best", cost=15.0, tile_cost=100.0)
+BEST = Way("best", preset="best")
 PAPER = (
     Way("paper with lambda 3 sigma", price=3.0, cost=5.0, tile_cost=15.0),  # for textures under faint noise
     Way("paper", price=PRICE, cost=4.0, tile_cost=10.0),

@@ -1,4 +1,7 @@
-"""Counts of light: Anscombe transform, a denoiser, exact unbiased inverse. Ours and BM3D between the same two."""
+"""Counts of light: Anscombe transform, a denoiser, exact unbiased inverse. Ours and BM3D between the same two.
+
+"paper" is the paper's method with a second look at every patch, which it takes by default only under strong noise.
+"""
 
 from __future__ import annotations
 

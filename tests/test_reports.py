@@ -7,11 +7,11 @@ import hashlib
 import io
 import json
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 import pytest
+from page_reader import Reader
 from PIL import Image
 from report_cases import NASTY, SIGMA, Errors, Noise, Risk, Verdict, bare, images, story, without_epitome
 
@@ -24,39 +24,6 @@ from epitomes.reports import Story, read_figures, report, write_report
 from epitomes.reports.pictures import busiest, reduced
 from epitomes.reports.usage import HELD, MOST_PATCHES, heaviest, laid_out, usage, windows_of
 from epitomes.restore import Restored
-
-
-class Reader(HTMLParser):
-    """Elements with their attributes, and the text of all that is not a script; fails on what is not closed."""
-
-    VOID = ("meta", "img", "input")
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.found: list[tuple[str, dict[str, str | None]]] = []
-        self.words = ""
-        self.feed(text)
-        self.close()
-        assert not self.open, self.open
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open and self.open.pop() == tag, tag
-
-    def handle_data(self, data: str) -> None:
-        if not self.open or self.open[-1] not in ("script", "style"):
-            self.words += data
-
-    def all(self, tag: str) -> list[dict[str, str | None]]:
-        return [attributes for name, attributes in self.found if name == tag]
 
 
 def test_a_page_has_all_its_parts(rng: np.random.Generator) -> None:

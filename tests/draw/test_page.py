@@ -4,47 +4,15 @@ from __future__ import annotations
 
 import base64
 import io
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from page_reader import Reader
 from PIL import Image
 
 from epitomes.draw import Command, Figure, Section, Series, Table, Text, page, svg_curve
 
 NASTY = "<script>alert(\"x\")</script> & 'y'"
-
-
-class Reader(HTMLParser):
-    """Elements with their attributes, and all text; fails on elements that are not closed."""
-
-    VOID = ("meta", "img", "br", "link")
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.found: list[tuple[str, dict[str, str | None]]] = []
-        self.words: list[str] = []
-        self.feed(text)
-        self.close()
-        assert not self.open, self.open
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open and self.open.pop() == tag, tag
-
-    def handle_data(self, data: str) -> None:
-        self.words.append(data)
-
-    def all(self, tag: str) -> list[dict[str, str | None]]:
-        return [attributes for name, attributes in self.found if name == tag]
 
 
 @pytest.fixture

@@ -215,6 +215,22 @@ def test_the_mask_leaves_the_noise_estimate_alone(clean: np.ndarray, tmp_path: P
     assert json.loads(out)["sigma"] == pytest.approx(estimate_noise(picture).sigma, rel=0.1)
 
 
+def test_a_mask_may_cover_values_that_are_not_finite(clean: np.ndarray, tmp_path: Path, run: Run) -> None:
+    holed = clean.astype(np.float32)
+    holed[3:6, 8] = np.nan
+    write(tmp_path / "mask.npy", np.isnan(holed).astype(np.uint8))
+    np.save(tmp_path / "a.npy", holed)
+    asked = ("denoise", tmp_path / "a.npy", *FAST, "--mask", tmp_path / "mask.npy", "-o")
+    assert run(*asked, tmp_path / "kept.npy")[0] == 0
+    np.testing.assert_array_equal(np.isnan(np.load(tmp_path / "kept.npy")), np.isnan(holed))
+    assert run(*asked, tmp_path / "full.npy", "--fill")[0] == 0
+    assert np.isfinite(np.load(tmp_path / "full.npy")).all()
+    holed[30, 30] = np.inf
+    np.save(tmp_path / "a.npy", holed)
+    code, _, err = run(*asked, tmp_path / "more.npy")
+    assert code == 3 and "1 of" in err and "not finite" in err and not (tmp_path / "more.npy").exists()
+
+
 def test_one_mask_for_all_planes_and_colours(clean: np.ndarray, tmp_path: Path, run: Run) -> None:
     mask = np.zeros(clean.shape, np.uint8)
     mask[5, 7] = 1

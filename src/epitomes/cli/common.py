@@ -74,20 +74,30 @@ def level_of(sigma: str) -> float | None:
     return level
 
 
-def read_any(path: Path, max_pixels: int, axes: str | None = None) -> Picture:
-    """A picture with any axes and finite values; what reading changed is told."""
-    import numpy as np
-
+def read_any(path: Path, max_pixels: int, axes: str | None = None, *, finite: bool = True) -> Picture:
+    """A picture with any axes, and finite values unless the caller sees to them; what reading changed is told."""
     from epitomes.formats import read as read_file
 
     require_picture(path)
     picture = read_file(path, max_pixels=max_pixels, axes=axes)
     for note in picture.notes:
         tell(f"{path}: {note}")
+    if finite:
+        require_finite(path, picture)
+    return picture
+
+
+def require_finite(path: Path, picture: Picture) -> None:
+    """Refuse NaN and infinity."""
+    import numpy as np
+
     if picture.pixels.dtype.kind == "f" and not np.isfinite(picture.pixels).all():
         bad = int(picture.pixels.size - np.isfinite(picture.pixels).sum())
-        raise CommandError(INPUT, f"{path}: {bad} of {picture.pixels.size} values are not finite: replace them first")
-    return picture
+        raise CommandError(
+            INPUT,
+            f"{path}: {bad} of {picture.pixels.size} values are not finite: replace them first, "
+            "or name them with --mask of epitomes denoise",
+        )
 
 
 def read(path: Path, max_pixels: int) -> Picture:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from epitomes.cli.auto import settled
-from epitomes.cli.common import Result, read_any, require_picture, require_picture_goal
+from epitomes.cli.common import Result, read_any, require_finite, require_picture, require_picture_goal
 from epitomes.cli.errors import tell, usage
 from epitomes.cli.mask import filled, read_mask
 from epitomes.cli.planewise import Job, Level, Method, Piece, denoised, levels
@@ -42,10 +42,11 @@ def denoise_file(job: Job, file: Path, goal: Path, aside: Aside) -> Result:
 
     require_picture(file)
     require_picture_goal(goal, aside.overwrite)
-    given = read_any(file, aside.max_pixels, aside.axes)
+    given = read_any(file, aside.max_pixels, aside.axes, finite=aside.mask is None)
     began = time.perf_counter()
     mask = None if aside.mask is None else read_mask(aside.mask, given, file, aside.max_pixels)
     picture = given if mask is None else filled(given, mask)
+    require_finite(file, picture)  # what the mask does not name
     found = levels(job, picture, str(file))
     if aside.model is not None and len(found) > 1:
         raise usage("--save-model needs a grey picture of one plane: each plane or colour learns an epitome of its own")

@@ -17,10 +17,8 @@ from epitomes.checks import Array
 from epitomes.coders import OLS, Lasso
 from epitomes.epitome import Epitome
 from epitomes.learn import online, run
-from epitomes.learn.start import natural
 from epitomes.patches import Patches
-from epitomes.phi import windows
-from epitomes.restore.denoise import denoise
+from epitomes.restore.denoise import denoise, shipped
 from epitomes.restore.recipe import PRICE, Recipe, several
 from epitomes.restore.trial import Split
 
@@ -87,7 +85,7 @@ def atoms_needed(task: Task, halves: Split) -> float:
 
     A sample of patches of the tiles, as they came; of colours, their mean.
     """
-    start = natural(windows((20, 15, 15), (8, 8)))
+    start = shipped()
     counts, n_patches = 0, 0
     for tile in halves.tiles:
         channels = tile.reshape(*tile.shape[:2], -1)

@@ -20,8 +20,8 @@ from benchmarks import judge
 from benchmarks.options import Options
 from benchmarks.pictures import Picture, add_noise, from_folder, middle
 from benchmarks.rivals import bm3d
-from epitomes.audit import audit, error_map
-from epitomes.restore import denoise
+from epitomes.restoration import denoise
+from epitomes.validation import audit, error_map
 
 Image = NDArray[np.floating]
 Filter = Callable[[Image, float], Image]
@@ -160,7 +160,7 @@ def filters() -> dict[str, Filter]:
 def estimate(picture: Picture, name: str, method: Filter, sigma: float, seed: int) -> Estimate:
     noisy = add_noise(picture.pixels, sigma, own_seed(picture.name, name, sigma, seed))
     restored = method(noisy, sigma)
-    found = error_map(noisy, restored, sigma, lambda image: method(image, sigma), seed=seed, peak=PEAK)
+    found = error_map(noisy, restored, sigma, lambda image: method(image, sigma), rng=seed, peak=PEAK)
     true = judge.psnr(picture.pixels, restored, PEAK)
     low, high = found.sure.interval
     inside = (found.low <= picture.pixels) & (picture.pixels <= found.high)

@@ -19,25 +19,13 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from benchmarks.options import Options
-from epitomes import (
-    Epitome,
-    Lasso,
-    Moments,
-    Patches,
-    Provenance,
-    Scale,
-    Step,
-    alternate,
-    save,
-    scales,
-    smooth_noise,
-    windows,
-)
-from epitomes import (
-    run as run_steps,
-)
-from epitomes.learn import cost
-from epitomes.learn.multiscale import enlarged, reduced
+from epitomes import Epitome, Patches, save
+from epitomes.coders import Lasso
+from epitomes.learn import Moments, Scale, Step, alternate, cost, scales, smooth_noise
+from epitomes.learn import run as run_steps
+from epitomes.learn._multiscale import enlarged, reduced
+from epitomes.model_file import Provenance
+from epitomes.phi import windows
 
 Pixels = NDArray[np.float32]
 
@@ -108,13 +96,13 @@ def learn(pictures: list[Pixels], plan: tuple[Scale, ...], seed: int, tell: Call
     """Coarse to fine over patches of all pictures."""
     first, last = plan[0], plan[-1]
     coarse = windows(first.epitome_shape, first.patch_shape)
-    epitome = smooth_noise(coarse, seed=seed, width=1.5 if len(plan) == 1 else 0.8)
+    epitome = smooth_noise(coarse, rng=seed, width=1.5 if len(plan) == 1 else 0.8)
     for scale in plan:
         factors = tuple(small / full for small, full in zip(scale.patch_shape, last.patch_shape, strict=True))
         rows = draw([reduced(picture, factors) for picture in pictures], scale.patch_shape)
         epitome = enlarged(epitome, scale.epitome_shape, scale.patch_shape)
-        steps = alternate(rows, epitome, coder=Lasso(lam=scale.lam), sample=SAMPLE, seed=seed)
-        epitome = run_steps(steps, max_steps=scale.n_steps, watch=tell).epitome
+        steps = alternate(rows, epitome, coder=Lasso(lam=scale.lam), sample=SAMPLE, rng=seed)
+        epitome = run_steps(steps, max_steps=scale.n_steps, callback=tell).epitome
     codes = Lasso(lam=last.lam).encode(rows, epitome.dictionary)
     return Learned(epitome, seed, cost(epitome.dictionary.atoms, Moments.of(rows, codes), last.lam) / len(rows))
 

@@ -11,7 +11,7 @@ from benchmarks.options import Options
 from benchmarks.pictures import Picture, add_noise, to_race
 from benchmarks.record import Claim
 from epitomes.noise import estimate_noise
-from epitomes.restore import denoise
+from epitomes.restoration import denoise
 
 SIGMAS = (10, 25, 50)
 METHODS = ("paper", "nonlocal")

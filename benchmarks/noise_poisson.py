@@ -18,7 +18,7 @@ from benchmarks.pictures import Picture, to_race
 from benchmarks.record import Claim
 from benchmarks.rivals import bm3d
 from epitomes.noise import PoissonGaussian, anscombe, fit_poisson_gaussian, inverse_anscombe
-from epitomes.restore import denoise
+from epitomes.restoration import denoise
 
 PEAKS = (4, 20, 100)  # counts of the brightest pixel
 METHODS = ("paper", "nonlocal")

@@ -41,7 +41,7 @@ def main(width: int, threads: int) -> None:
     import numpy as np
 
     from epitomes.demo import shipped_picture
-    from epitomes.restore import denoise, several
+    from epitomes.restoration import denoise, several
 
     small = shipped_picture()
     times = -(-width // min(small.shape))

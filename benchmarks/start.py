@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from epitomes import Epitome, natural, smooth_noise, windows
+from epitomes import Epitome
+from epitomes.learn import natural, smooth_noise
+from epitomes.phi import windows
 
 SIDE = 42
 PATCH = (8, 8)
@@ -17,7 +19,7 @@ def race_epitome() -> tuple[Epitome, str]:
 
 def moved(epitome: Epitome, share: float, seed: int = 1) -> Epitome:
     """The epitome plus smooth noise such that the median atom moves by `share` of its norm: one step of learning."""
-    noise = smooth_noise(epitome.phi, seed=seed).pixels
+    noise = smooth_noise(epitome.phi, rng=seed).pixels
     away = np.linalg.norm(epitome.phi(noise), axis=1)
     norms = np.linalg.norm(epitome.phi(epitome.pixels), axis=1)
     step = share / np.median(away / np.maximum(norms, np.finfo(np.float32).tiny))

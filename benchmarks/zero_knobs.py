@@ -18,8 +18,9 @@ from benchmarks.noise import ten
 from benchmarks.options import Options
 from benchmarks.pictures import add_noise, middle, read_pictures
 from benchmarks.record import Claim
-from epitomes import choose, denoise
-from epitomes.restore.ways import BALANCED, BEST, FAST, PAPER, Way, recipe_of
+from epitomes import denoise
+from epitomes.restoration import choose
+from epitomes.restoration.ways import BALANCED, BEST, FAST, PAPER, Way, recipe_of
 
 WAYS = (FAST, BALANCED, *PAPER, BEST)
 SIGMAS = (25, 10)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter, median_filter
 from skimage import data
 
-from epitomes.restore import denoise
+from epitomes.restoration import denoise
 
 Doubles = NDArray[np.float64]
 Filter = Callable[[NDArray[Any]], NDArray[Any]]

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 from scipy.sparse import csr_array
 
-from epitomes import Epitome, GatherPhi, Lasso, Patches, Phi, windows
-from epitomes.coders import Codes
-from epitomes.learn import Moments, Progress, Step, alternate, multiscale, online, run, scales
-from epitomes.learn.start import smooth_noise
+from epitomes import Epitome, Patches
+from epitomes.coders import Codes, Lasso
+from epitomes.learn import Moments, Progress, Step, alternate, multiscale, online, run, scales, smooth_noise
+from epitomes.phi import GatherPhi, Phi, windows
 
 Doubles = NDArray[np.float64]
 
@@ -97,7 +97,7 @@ def learn_until_killed(folder: Path) -> None:
             os.write(1, f"{step.progress.index} {kind}\n".encode())  # whole lines, whoever else writes
             time.sleep(0.02 if step.progress.index < 6 else 60)
 
-        run(learner(kind), max_steps=N_STEPS, checkpoint=folder / kind, watch=tell)
+        run(learner(kind), max_steps=N_STEPS, checkpoint=folder / kind, callback=tell)
 
     with ThreadPoolExecutor(len(LEARNERS)) as pool:
         list(pool.map(learn, LEARNERS))

@@ -13,7 +13,7 @@ from epitomes.epitome import Epitome
 from epitomes.learn import Fit, Progress, start
 from epitomes.phi import windows
 from epitomes.reports import Story
-from epitomes.restore import Restored
+from epitomes.restoration import Restored
 
 SIGMA = 20.0
 NASTY = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'> & \"y\" <!--"
@@ -71,7 +71,7 @@ def story(rng: np.random.Generator, shape: tuple[int, ...] = (72, 96), dtype: st
     if np.dtype(dtype).kind == "u":
         noisy, image = np.clip(noisy, 0, 255), np.clip(image, 0, 255)
     colour = shape[2:]
-    epitome = start.smooth_noise(windows((3, 12, 12, *colour), (6, 6, *colour)), seed=1)
+    epitome = start.smooth_noise(windows((3, 12, 12, *colour), (6, 6, *colour)), rng=1)
     history = tuple(Progress(i, 0, 100.0 / i, 2.0, 0, 0.1) for i in range(1, 8))
     told = {
         "noisy": noisy.astype(dtype),

@@ -12,7 +12,10 @@ import pytest
 from numpy.typing import NDArray
 from skimage.restoration import calibrate_denoiser
 
-from epitomes import Prior, Proximal, demo, denoise, natural, windows
+from epitomes import demo, denoise
+from epitomes.adaptors import Prior, Proximal
+from epitomes.learn import natural
+from epitomes.phi import windows
 
 SIGMA = 20.0
 

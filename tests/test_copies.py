@@ -6,7 +6,9 @@ import copy
 
 import numpy as np
 
-from epitomes import OMP, Epitome, windows
+from epitomes import Epitome
+from epitomes.coders import OMP
+from epitomes.phi import windows
 
 
 def test_a_used_epitome_is_copied_with_its_pixels_and_codes_alike() -> None:

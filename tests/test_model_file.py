@@ -18,8 +18,9 @@ import pytest
 import safetensors.numpy
 from numpy.typing import NDArray
 
-from epitomes import Epitome, GatherPhi, Phi, UnionPhi, flat, model_file, turned, union, windows
+from epitomes import Epitome, model_file
 from epitomes.model_file import MAX_BYTES, MAX_HEADER, ModelError, Provenance, inspect, load, save
+from epitomes.phi import GatherPhi, Phi, UnionPhi, flat, turned, union, windows
 from epitomes.phi.description import Description, describe
 from epitomes.tensor_file import as_json, pack
 

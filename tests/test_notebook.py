@@ -16,8 +16,12 @@ import pytest
 from PIL import Image
 
 import epitomes
-from epitomes import Epitome, Fit, Progress, Restored, cosines, smooth_noise, windows
+from epitomes import Epitome
+from epitomes.coders import OMP
+from epitomes.learn import Fit, Progress, cosines, smooth_noise
 from epitomes.notebook import html
+from epitomes.phi import windows
+from epitomes.restoration import Restored
 
 
 @pytest.fixture
@@ -118,7 +122,7 @@ def test_any_public_name_brings_the_manners() -> None:
     code = (
         "import sys, epitomes\n"
         "epitomes.denoise\n"
-        "from epitomes.restore.result import Restored\n"
+        "from epitomes.restoration.result import Restored\n"
         "from epitomes.learn.steps import Fit\n"
         "from epitomes.epitome import Epitome\n"
         "assert all(hasattr(kind, '_repr_html_') for kind in (Restored, Fit, Epitome))\n"
@@ -139,7 +143,7 @@ def pyplot() -> Iterator[object]:
 
 def test_plots_return_their_axes(pyplot: object, epitome: Epitome, fit: Fit, rng: np.random.Generator) -> None:
     plot = epitomes.plot
-    codes = epitomes.OMP(n_nonzero=2).encode(rng.standard_normal((30, 25)), epitome.dictionary)
+    codes = OMP(n_nonzero=2).encode(rng.standard_normal((30, 25)), epitome.dictionary)
     made = [
         plot.epitome(epitome),
         plot.dictionary(epitome.dictionary, (5, 5)),

@@ -13,7 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from epitomes import OMP, Dictionary, Lasso, LassoLARS, Patches, blocks, flat, kernels, windows
+from epitomes import Dictionary, Patches, blocks, kernels
+from epitomes.coders import OMP, Lasso, LassoLARS
+from epitomes.phi import flat, windows
 
 native = pytest.mark.skipif(kernels.isa == "reference", reason="the reference runs in Python")
 

@@ -13,10 +13,11 @@ from benchmarks.claims.common import LAM, PATCH, chosen, drawn
 from benchmarks.options import Options
 from benchmarks.pictures import Picture
 from benchmarks.record import Claim
-from epitomes import Lasso, Patches, windows
+from epitomes import Patches
+from epitomes.coders import Lasso
 from epitomes.draw import Series, png_curve
-from epitomes.learn import Fista, Moments, PreconditionedFista, ProjectedGradient, Update, cost
-from epitomes.learn.start import smooth_noise
+from epitomes.learn import Fista, Moments, PreconditionedFista, ProjectedGradient, Update, cost, smooth_noise
+from epitomes.phi import windows
 
 STEPS = (1, 2, 3, 5, 8, 13, 21, 34, 55, 89)
 UPDATES: dict[str, Any] = {

@@ -16,10 +16,11 @@ from benchmarks.claims.common import LAM, chosen, drawn
 from benchmarks.options import Options
 from benchmarks.pictures import Picture
 from benchmarks.record import Claim
-from epitomes import Dictionary, Lasso, Patches, windows
+from epitomes import Dictionary, Patches
+from epitomes.coders import Lasso
 from epitomes.draw import Panel, dictionary_picture, sheet
-from epitomes.learn import Moments, PreconditionedFista, alternate, cost
-from epitomes.learn.start import smooth_noise
+from epitomes.learn import Moments, PreconditionedFista, alternate, cost, smooth_noise
+from epitomes.phi import windows
 
 Doubles = NDArray[np.float64]
 PATCH = (6, 6)

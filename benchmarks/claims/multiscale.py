@@ -18,11 +18,12 @@ from benchmarks.claims.common import LAM, PATCH, chosen, drawn
 from benchmarks.options import Options
 from benchmarks.pictures import Picture
 from benchmarks.record import Claim
-from epitomes import Epitome, Lasso, Patches, windows
+from epitomes import Epitome, Patches
+from epitomes.coders import Lasso
 from epitomes.draw import Series, png_curve
-from epitomes.learn import Step, alternate, multiscale, scales
-from epitomes.learn.start import smooth_noise
+from epitomes.learn import Step, alternate, multiscale, scales, smooth_noise
 from epitomes.paper.judge import objective
+from epitomes.phi import windows
 
 STEPS = (15, 10, 10)
 QUICK_STEPS = (4, 3, 3)
@@ -45,16 +46,16 @@ class Case:
     def by_scales(self, seed: int) -> tuple[float, float]:
         """The objective, and the processor seconds that it took."""
         plan = scales(self.shape, PATCH, lam=LAM, n_steps=self.n_steps)
-        start = smooth_noise(windows(plan[0].epitome_shape, plan[0].patch_shape), seed=seed, width=self.width)
-        steps = multiscale(self.image, start, scales=plan, sample=SAMPLE, seed=seed, threads=self.threads)
+        start = smooth_noise(windows(plan[0].epitome_shape, plan[0].patch_shape), rng=seed, width=self.width)
+        steps = multiscale(self.image, start, scales=plan, sample=SAMPLE, rng=seed, threads=self.threads)
         learned, seconds = within(steps, float("inf"))
         return self.worth(learned), seconds
 
     def by_one(self, seed: int, seconds: float) -> float:
         """The objective after as many processor seconds at full scale."""
-        start = smooth_noise(windows(self.shape, PATCH), seed=seed, width=self.width)
+        start = smooth_noise(windows(self.shape, PATCH), rng=seed, width=self.width)
         patches, coder = Patches(self.image, PATCH), Lasso(lam=LAM)
-        steps = alternate(patches, start, coder=coder, sample=SAMPLE, seed=seed, threads=self.threads)
+        steps = alternate(patches, start, coder=coder, sample=SAMPLE, rng=seed, threads=self.threads)
         return self.worth(within(steps, seconds)[0])
 
     def worth(self, epitome: Epitome) -> float:

@@ -12,12 +12,11 @@ from benchmarks.claims.common import LAM, chosen, drawn
 from benchmarks.options import Options
 from benchmarks.pictures import Picture
 from benchmarks.record import Claim
-from epitomes import windows
 from epitomes.draw import Panel, Series, epitome_picture, png_curve, sheet
-from epitomes.learn import multiscale, scales
+from epitomes.learn import multiscale, scales, smooth_noise
 from epitomes.learn import run as run_steps
-from epitomes.learn.start import smooth_noise
 from epitomes.paper.judge import fineness
+from epitomes.phi import windows
 
 WIDTHS = (6, 8, 9, 10, 12)
 QUICK_WIDTHS = (6, 12)

@@ -17,13 +17,14 @@ from benchmarks.claims.common import LAM, PATCH, chosen, drawn
 from benchmarks.options import Options
 from benchmarks.pictures import Picture, add_noise
 from benchmarks.record import Claim
-from epitomes import Epitome, GatherPhi, Lasso, Patches, windows
+from epitomes import Epitome, Patches
+from epitomes.coders import Lasso
 from epitomes.draw import Panel, Series, epitome_picture, png_curve, sheet
-from epitomes.learn import alternate
+from epitomes.learn import alternate, smooth_noise
 from epitomes.learn import run as run_steps
-from epitomes.learn.start import smooth_noise
 from epitomes.paper.judge import objective
-from epitomes.restore import denoise, single
+from epitomes.phi import GatherPhi, windows
+from epitomes.restoration import denoise, single
 
 LAYOUTS = ((1, 42), (2, 32), (4, 25), (20, 15))  # figure 7: 1225, 1250, 1296 and 1280 atoms
 QUICK_LAYOUTS = ((1, 20), (10, 11))

@@ -25,8 +25,8 @@ from benchmarks.start import PATCH, race_epitome
 from benchmarks.timing import Lap
 from epitomes.draw import Series, png_curve
 from epitomes.formats import write
-from epitomes.restore import denoise, several, single
-from epitomes.restore.presets import PRESETS
+from epitomes.restoration import denoise, several, single
+from epitomes.restoration.presets import PRESETS
 
 SIGMA = 25
 PICTURES = ("house", "boat", "camera")

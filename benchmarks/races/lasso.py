@@ -20,7 +20,8 @@ from benchmarks.races.compare import Finish
 from benchmarks.record import Race
 from benchmarks.rivals import Problem, ours, sklearn, spams
 from benchmarks.start import PATCH, moved, race_epitome
-from epitomes import Dictionary, Epitome, Lasso, Patches
+from epitomes import Dictionary, Epitome, Patches
+from epitomes.coders import Lasso
 
 SIGMA = 25
 N_PATCHES = 20_000

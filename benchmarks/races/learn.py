@@ -23,9 +23,11 @@ from benchmarks.record import Race
 from benchmarks.rivals import Problem, spams_alternate
 from benchmarks.start import PATCH, SIDE
 from benchmarks.timing import Lap
-from epitomes import Epitome, Lasso, Patches, smooth_noise, windows
-from epitomes.learn import Step, alternate, online
-from epitomes.learn.online import n_batches
+from epitomes import Epitome, Patches
+from epitomes.coders import Lasso
+from epitomes.learn import Step, alternate, online, smooth_noise
+from epitomes.learn._online import n_batches
+from epitomes.phi import windows
 
 SIGMA = 25
 LAM = 60.0

@@ -15,7 +15,8 @@ from benchmarks.races import compare
 from benchmarks.record import Race
 from benchmarks.rivals import Problem, ours, sklearn, spams
 from benchmarks.start import race_epitome
-from epitomes import OLS, OMP, Epitome
+from epitomes import Epitome
+from epitomes.coders import OLS, OMP
 
 SIGMAS = (25, 10, 5)
 GAIN = 1.15  # of the noise level, as in K-SVD denoising

@@ -16,7 +16,7 @@ from benchmarks.races.pursuit import GAIN
 from benchmarks.record import Race
 from benchmarks.rivals import Problem, ours
 from benchmarks.start import race_epitome
-from epitomes import OLS
+from epitomes.coders import OLS
 
 SIGMAS = (25, 10)
 

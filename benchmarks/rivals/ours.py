@@ -11,7 +11,8 @@ from scipy.sparse import csr_array
 
 from benchmarks.rivals import Problem, Rival
 from benchmarks.start import PATCH
-from epitomes import OLS, OMP, Dictionary, Epitome, Lasso, Patches
+from epitomes import Dictionary, Epitome, Patches
+from epitomes.coders import OLS, OMP, Lasso
 
 
 def as_they_are(codes: csr_array) -> csr_array:

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.rivals import Problem, installed
-from epitomes import Epitome, project
+from epitomes import Epitome
+from epitomes.phi import project
 
 Doubles = NDArray[np.float64]
 

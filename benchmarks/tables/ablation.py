@@ -30,13 +30,14 @@ from benchmarks.options import Options
 from benchmarks.pictures import Picture, add_noise, apart, from_files, middle
 from benchmarks.record import Ablation
 from benchmarks.tables import setting
-from epitomes import Epitome, GatherPhi, Lasso, Patches, natural, windows
-from epitomes import run as run_steps
-from epitomes.learn import online
-from epitomes.learn.start import cosines
-from epitomes.restore import denoise, groupwise
-from epitomes.restore.passes import AdaptPass, AtomsPass, FeedbackPass, Pass, State, fitting
-from epitomes.restore.presets import passes_of
+from epitomes import Epitome, Patches
+from epitomes.coders import Lasso
+from epitomes.learn import cosines, natural, online
+from epitomes.learn import run as run_steps
+from epitomes.phi import GatherPhi, windows
+from epitomes.restoration import denoise, groupwise
+from epitomes.restoration.passes import AdaptPass, AtomsPass, FeedbackPass, Pass, State, fitting
+from epitomes.restoration.presets import passes_of
 
 SIGMA = 25.0
 PICTURES = ("house", "peppers", "cameraman", "barbara")

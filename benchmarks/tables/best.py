@@ -21,8 +21,8 @@ from benchmarks.record import Table
 from benchmarks.rivals import bm3d
 from benchmarks.tables import setting
 from epitomes.paper import printed
-from epitomes.restore import denoise
-from epitomes.restore.presets import PRESETS
+from epitomes.restoration import denoise
+from epitomes.restoration.presets import PRESETS
 
 NAME = "best"
 HELD_OUT = "best-held-out"

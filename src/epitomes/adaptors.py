@@ -21,7 +21,7 @@ from epitomes.checks import positive
 from epitomes.epitome import Epitome
 from epitomes.learn.start import natural
 from epitomes.phi import windows
-from epitomes.restore import denoise
+from epitomes.restoration import denoise
 
 Denoiser = Callable[[NDArray[Any], float], ArrayLike]  # image, sigma -> image
 

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 Array = NDArray[np.floating[Any]]  # float32 or float64
 Shape = int | Sequence[int] | NDArray[np.integer[Any]]
+RNG = np.random.Generator | int | None  # what `rng` may be; `as_seed` makes an int of it
 
 Pixels = TypeVar("Pixels", bound=NDArray[Any])
 
@@ -134,6 +135,17 @@ def positive(name: str, value: float, *, zero: bool = False) -> float:
     if not math.isfinite(number) or number < 0 or (number == 0 and not zero):
         raise ValueError(f"{name} must be a finite number {'>= 0' if zero else '> 0'}, got {number}")
     return number
+
+
+def as_seed(rng: RNG) -> int:
+    """The seed that `rng` stands for: an int itself, a number drawn from a generator, a fresh one for None (SPEC 7)."""
+    if isinstance(rng, np.random.Generator):
+        return int(rng.integers(2**63))
+    if rng is None:
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    if isinstance(rng, (bool, np.bool_)) or not isinstance(rng, (int, np.integer)):
+        raise TypeError(f"rng must be a numpy.random.Generator, an integer seed or None, got {rng!r}")
+    return whole("rng", rng, least=0)
 
 
 def one_of(name: str, value: str, allowed: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from epitomes import blocks, kernels, restore
+from epitomes import blocks, kernels, restoration
 from epitomes.cli.errors import guarded
 from epitomes.cli.progress import watching
 from epitomes.coders import Lasso
@@ -80,14 +80,14 @@ def _run(output: Path, sigma: float) -> None:
     _tell(f"kernels for {kernels.isa}, {blocks.n_threads()} threads")
     clean = shipped_picture()
     noisy = (clean + sigma * np.random.default_rng(0).standard_normal(clean.shape)).astype(np.float32)
-    recipe = restore.several(noisy, sigma)
+    recipe = restoration.several(noisy, sigma)
     _tell(f"learning {len(recipe.start.pixels)} epitomes from the noisy picture, in {STEPS} steps over all patches")
     # Not by the recipe's batches, which are quicker: over all patches the objective falls at every step.
     learner = alternate(Patches(noisy, recipe.start.phi.patch_shape), recipe.start, coder=Lasso(lam=recipe.lam))
     began = time.perf_counter()
-    with watching("learning", STEPS) as watch:
-        fit = run(learner, max_steps=STEPS, watch=watch or _teller(STEPS))
-    restored = restore.denoise(noisy, sigma, method="paper", epitome=fit.epitome)
+    with watching("learning", STEPS) as callback:
+        fit = run(learner, max_steps=STEPS, callback=callback or _teller(STEPS))
+    restored = restoration.denoise(noisy, sigma, method="paper", epitome=fit.epitome)
     seconds = time.perf_counter() - began
     before, after = psnr(clean, noisy), psnr(clean, restored.image)
     output.mkdir(parents=True, exist_ok=True)

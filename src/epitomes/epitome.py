@@ -7,6 +7,7 @@ from functools import cached_property
 
 from epitomes.checks import Array, as_floats, read_only
 from epitomes.dictionary import Dictionary
+from epitomes.display import repr_html
 from epitomes.phi import GatherPhi, Phi
 
 
@@ -34,3 +35,5 @@ class Epitome:
 
     def __repr__(self) -> str:
         return f"Epitome({self.pixels.shape} {self.pixels.dtype}, {self.phi!r})"
+
+    _repr_html_ = repr_html

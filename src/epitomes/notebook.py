@@ -22,7 +22,7 @@ from epitomes.draw import Series, epitome_picture, png_curve
 from epitomes.draw.tones import Bytes, grey_levels, robust_range
 from epitomes.epitome import Epitome
 from epitomes.learn import Fit
-from epitomes.restore import Restored
+from epitomes.restoration import Restored
 
 LARGEST = 420  # pixels of a picture in a cell, either way
 

@@ -16,7 +16,7 @@ from benchmarks.races import denoise as race
 from benchmarks.record import Race, Table, as_json
 from benchmarks.tables import ablation, best
 from epitomes.formats import read
-from epitomes.restore import denoise
+from epitomes.restoration import denoise
 
 PICTURE = Picture("small", texture((32, 33), noise=0.0).astype(np.float32), "given")
 PRINTED_MEANS = ("LSSC, published", "WNNM, published")

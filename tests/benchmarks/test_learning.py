@@ -18,10 +18,10 @@ from benchmarks.pictures import Picture, middle
 from benchmarks.races import learn
 from benchmarks.record import Claim, Memory, as_json
 from benchmarks.rivals import Problem, spams_alternate
-from epitomes import Epitome, Lasso, Patches, windows
-from epitomes.learn import Moments, cost
-from epitomes.learn.start import smooth_noise
-from epitomes.phi import project
+from epitomes import Epitome, Patches
+from epitomes.coders import Lasso
+from epitomes.learn import Moments, cost, smooth_noise
+from epitomes.phi import project, windows
 
 PHI = windows((14, 14), (8, 8))
 PICTURE = Picture("small", texture((40, 44)).astype(np.float32), "given")
@@ -34,7 +34,7 @@ def problem() -> Problem:
 
 class TestTheGoal:
     def test_first_at_most_is_the_first(self) -> None:
-        epitomes = tuple(smooth_noise(PHI, seed=seed) for seed in range(9))
+        epitomes = tuple(smooth_noise(PHI, rng=seed) for seed in range(9))
         worth = dict(zip(map(id, epitomes), [90, 80, 70, 60, 50, 40, 30, 20, 10], strict=True))
         for goal, place in ((95, 0), (90, 0), (89, 1), (41, 5), (40, 5), (10, 8), (9, None)):
             assert learn.first_at_most(epitomes, goal, lambda epitome: worth[id(epitome)]) == place

@@ -12,7 +12,7 @@ import pytest
 from benchmarks import __main__ as command
 from benchmarks.options import Options
 from benchmarks.record import as_json
-from epitomes import restore
+from epitomes import restoration
 from epitomes.formats import write
 
 
@@ -24,9 +24,9 @@ def images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     def fake(noisy, sigma, *, method, recipe, seed=0, threads=None):  # type: ignore[no-untyped-def]
         assert threads == 1
-        return restore.Restored(0.9 * noisy, recipe.start, None, 1.0, 0.25)
+        return restoration.Restored(0.9 * noisy, recipe.start, None, 1.0, 0.25)
 
-    monkeypatch.setattr(restore, "denoise", fake)
+    monkeypatch.setattr(restoration, "denoise", fake)
     return tmp_path
 
 

@@ -12,7 +12,7 @@ from benchmarks.options import Options
 from benchmarks.pictures import Picture, add_noise
 from benchmarks.record import as_json
 from epitomes import denoise
-from epitomes.restore.ways import BALANCED, FAST
+from epitomes.restoration.ways import BALANCED, FAST
 
 SMALL = Picture("camera", data.camera()[100:160, 200:260].astype(np.float32), "scikit-image")
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from epitomes import demo, kernels, restore
+from epitomes import demo, kernels, restoration
 from epitomes.formats import Picture, read, write
 from epitomes.noise import anscombe, estimate_noise, fit_poisson_gaussian
 from epitomes.reports import read_figures
-from epitomes.restore import Choice
+from epitomes.restoration import Choice
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -51,7 +51,7 @@ class Chooser:
 @pytest.fixture
 def chooser(monkeypatch: pytest.MonkeyPatch) -> Chooser:
     chooser = Chooser()
-    monkeypatch.setattr(restore, "choose", chooser)
+    monkeypatch.setattr(restoration, "choose", chooser)
     return chooser
 
 
@@ -69,7 +69,7 @@ def test_zero_knobs(tmp_path: Path, run: Run) -> None:
     file = noisy_file(tmp_path / "noisy.png", demo.shipped_picture()[20:100, 40:120])
     code, out, err = run("denoise", file, "-o", tmp_path / "a.png", "--sigma", 20, "--json")
     pixels, facts = read(file).pixels, json.loads(out)
-    choice = restore.choose(pixels, 20.0)
+    choice = restoration.choose(pixels, 20.0)
     assert code == 0 and err.count("\n") == 1 and f"{choice.label} was chosen: estimated on 1 tile" in err
     assert facts["choice"]["reasons"] == list(choice.reasons) and facts["preset"] == choice.preset
     assert [one["gain"] for one in facts["choice"]["tries"]] == [one.gain for one in choice.tries]
@@ -93,11 +93,13 @@ def test_what_is_given_is_not_chosen(
 
 
 def test_an_epitome_of_the_pictures_own(noisy: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(restore, "choose", Chooser("paper with lambda 3 sigma", 3.0))
+    monkeypatch.setattr(restoration, "choose", Chooser("paper with lambda 3 sigma", 3.0))
     code, out, err = run("denoise", noisy, "-o", tmp_path / "a.png", "--sigma", 20, "--json")
     pixels, facts = read(noisy).pixels, json.loads(out)
     assert code == 0 and "paper with lambda 3 sigma was chosen" in err and facts["method"] == "paper"
-    expected = restore.denoise(pixels, 20.0, method="paper", recipe=restore.several(pixels, 20.0, price=3.0)).image
+    expected = restoration.denoise(
+        pixels, 20.0, method="paper", recipe=restoration.several(pixels, 20.0, price=3.0)
+    ).image
     np.testing.assert_array_equal(read(tmp_path / "a.png").pixels, expected)
 
 
@@ -138,7 +140,7 @@ def test_colours_stay_together(clean: np.ndarray, tmp_path: Path, run: Run, choo
     file = noisy_file(tmp_path / "rgb.png", np.stack([clean, 0.8 * clean, 255 - clean], axis=-1))
     code, out, _ = run("denoise", file, "-o", tmp_path / "a.png", "--sigma", 20)
     assert code == 0 and "colours together" in out and chooser.pixels[0].shape == (48, 48, 3)
-    expected = restore.denoise(read(file).pixels, 20.0, preset="fast").image
+    expected = restoration.denoise(read(file).pixels, 20.0, preset="fast").image
     np.testing.assert_array_equal(read(tmp_path / "a.png").pixels, expected)
 
 
@@ -199,7 +201,7 @@ def test_bad_pixels_spoil_nothing(clean: np.ndarray, tmp_path: Path, run: Run) -
     full = read(tmp_path / "c.npy").pixels
     assert code == 0 and json.loads(out)["masked"] == mask.sum()
     np.testing.assert_array_equal(full[~mask], kept[~mask])
-    whole = restore.denoise(good, 20.0, preset="fast").image
+    whole = restoration.denoise(good, 20.0, preset="fast").image
     assert demo.psnr(clean[~mask], full[~mask]) > demo.psnr(clean[~mask], whole[~mask]) - 1
     assert demo.psnr(clean[mask], full[mask]) > 18  # they were guessed from their neighbours
 

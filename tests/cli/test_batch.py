@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from epitomes import kernels, restore
+from epitomes import kernels, restoration
 from epitomes.cli.batch import files_of, goals_in
 from epitomes.formats import read, write
 
@@ -40,7 +40,7 @@ def test_one_line_per_file_and_a_summary(folder: Path, tmp_path: Path, run: Run)
     assert "not a PNG" in err.splitlines()[0] and str(folder / "bad.png") in err.splitlines()[-1]
     assert sorted(path.name for path in goal.iterdir()) == ["a.png", "b.png"]
     for name, source in (("a.png", folder / "a.png"), ("b.png", folder / "deep" / "b.png")):
-        expected = restore.denoise(read(source).pixels, 20.0, preset="fast").image
+        expected = restoration.denoise(read(source).pixels, 20.0, preset="fast").image
         np.testing.assert_array_equal(read(goal / name).pixels, expected)
 
 

@@ -11,11 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from epitomes import Epitome, demo, kernels, restore, windows
+from epitomes import Epitome, demo, kernels, restoration
 from epitomes.formats import Picture, read, write
 from epitomes.model_file import ModelError, inspect, load, save
 from epitomes.noise import anscombe, estimate_noise, fit_poisson_gaussian, inverse_anscombe
-from epitomes.restore.recipe import PRICE
+from epitomes.phi import windows
+from epitomes.restoration.recipe import PRICE
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -38,7 +39,7 @@ def test_nothing_but_names_is_needed(noisy: Path, clean: np.ndarray, tmp_path: P
     found = estimate_noise(given)
     assert code == 0 and (facts["method"], facts["preset"], facts["estimated"]) == ("nonlocal", "balanced", True)
     assert facts["sigma"] == found.sigma and facts["levels"][0]["low"] == found.low
-    np.testing.assert_array_equal(got, restore.denoise(given, found.sigma).image)
+    np.testing.assert_array_equal(got, restoration.denoise(given, found.sigma).image)
     assert got.dtype == np.uint8 and demo.psnr(clean, got) > demo.psnr(clean, given) + 3
 
 
@@ -56,11 +57,11 @@ def test_presets_reach_the_library(
     """The real ones are tested where they are made; the best takes its time."""
     seen: dict[str, object] = {}
 
-    def fake(pixels: np.ndarray, sigma: float, **options: object) -> restore.Restored:
+    def fake(pixels: np.ndarray, sigma: float, **options: object) -> restoration.Restored:
         seen.update(options, sigma=sigma)
-        return restore.Restored(pixels // 2, demo.shipped_epitome(), None, 1.5, 0.1)
+        return restoration.Restored(pixels // 2, demo.shipped_epitome(), None, 1.5, 0.1)
 
-    monkeypatch.setattr(restore, "denoise", fake)
+    monkeypatch.setattr(restoration, "denoise", fake)
     more = ("--save-model", tmp_path / "m.epitome") if preset == "best" else ()
     asked = ("denoise", noisy, "-o", tmp_path / "a.png", "--sigma", 20, "--preset", preset, "--seed", 3, *more)
     assert run(*asked)[::2] == (0, "")
@@ -84,7 +85,7 @@ def test_the_papers_method(
     facts = json.loads(out)
     assert facts["sigma"] == 20 and len(facts["objectives"][0]) == 2 and facts["model"] == str(kept)
     assert load(kept).pixels.shape == shape
-    expected = restore.denoise(given, 20.0, method="paper", epitome=load(kept))
+    expected = restoration.denoise(given, 20.0, method="paper", epitome=load(kept))
     np.testing.assert_array_equal(got, expected.image)
     origin = inspect(kept).provenance
     assert origin is not None and (origin.sigma, origin.lam, origin.n_steps) == (20.0, 20.0 * PRICE, 2)
@@ -95,7 +96,7 @@ def test_model_is_used_as_it_is(method: str, noisy: Path, model: Path, tmp_path:
     asked = ("denoise", noisy, "-o", tmp_path / "a.npy", "--sigma", 20, "--model", model, "--method", method)
     code, out, _ = run(*asked)
     assert code == 0 and out.count("\n") == 1
-    expected = restore.denoise(read(noisy).pixels, 20.0, epitome=load(model), method=method).image
+    expected = restoration.denoise(read(noisy).pixels, 20.0, epitome=load(model), method=method).image
     np.testing.assert_array_equal(read(tmp_path / "a.npy").pixels, expected)
 
 
@@ -106,7 +107,7 @@ def test_noise_of_counted_light(clean: np.ndarray, tmp_path: Path, rng: np.rando
     code, out, _ = run(*asked, "--poisson", "--json")
     fit, facts = fit_poisson_gaussian(pixels), json.loads(out)
     assert code == 0 and facts["levels"][0]["gain"] == fit.model.gain > 1
-    even = restore.denoise(anscombe(pixels, fit.model), 1.0, preset="fast").image
+    even = restoration.denoise(anscombe(pixels, fit.model), 1.0, preset="fast").image
     expected = np.rint(inverse_anscombe(even, fit.model)).astype(np.uint16)
     np.testing.assert_array_equal(read(tmp_path / "a.tif").pixels, expected)
     code, _, err = run(*asked, "--overwrite")
@@ -130,7 +131,7 @@ def test_three_colours_together(tmp_path: Path, clean: np.ndarray, rng: np.rando
     write(tmp_path / "rgb.png", np.clip(np.rint(pixels), 0, 255).astype(np.uint8))
     code, out, _ = run("denoise", tmp_path / "rgb.png", "-o", tmp_path / "a.png", "--sigma", 15)
     assert code == 0 and "colours together" in out
-    expected = restore.denoise(read(tmp_path / "rgb.png").pixels, 15.0).image
+    expected = restoration.denoise(read(tmp_path / "rgb.png").pixels, 15.0).image
     np.testing.assert_array_equal(read(tmp_path / "a.png").pixels, expected)
 
 
@@ -143,7 +144,7 @@ def test_colours_one_by_one(model: Path, tmp_path: Path, rng: np.random.Generato
     assert code == 0 and "one by one" in out
     got = read(tmp_path / "a.png").pixels
     for channel in range(3):
-        expected = restore.denoise(pixels[..., channel], 60.0, method="paper", epitome=load(model)).image
+        expected = restoration.denoise(pixels[..., channel], 60.0, method="paper", epitome=load(model)).image
         np.testing.assert_array_equal(got[..., channel], expected)
     code, _, err = run(*asked, "--overwrite", "--save-model", tmp_path / "kept")
     assert code == 2 and "grey" in err
@@ -180,7 +181,7 @@ def test_volumes_plane_by_plane(clean: np.ndarray, tmp_path: Path, rng: np.rando
         sigma = estimate_noise(pixels[place]).sigma
         level = next(each for each in facts["levels"] if each["label"] == f"T {place[0]}, Z {place[1]}")
         assert level["sigma"] == sigma
-        np.testing.assert_array_equal(got.pixels[place], restore.denoise(pixels[place], sigma, preset="fast").image)
+        np.testing.assert_array_equal(got.pixels[place], restoration.denoise(pixels[place], sigma, preset="fast").image)
     code, out, _ = run(*asked, "--overwrite", "--sigma", 10)
     assert code == 0 and "6 planes, plane by plane" in out
 
@@ -227,7 +228,7 @@ def test_through_pipes(noisy: Path, capfdbinary: pytest.CaptureFixture[bytes], m
     assert main(["denoise", "-", "-o", "-", "--sigma", "20", "--preset", "fast"]) == 0
     out, err = capfdbinary.readouterr()
     noisy.with_name("piped.png").write_bytes(out)
-    expected = restore.denoise(read(noisy).pixels, 20.0, preset="fast").image
+    expected = restoration.denoise(read(noisy).pixels, 20.0, preset="fast").image
     np.testing.assert_array_equal(read(noisy.with_name("piped.png")).pixels, expected)
     assert err.startswith(b"denoised - in")
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from epitomes import Epitome, windows
+from epitomes import Epitome
 from epitomes.formats import Picture, write
 from epitomes.model_file import Provenance, save
+from epitomes.phi import windows
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from epitomes import Lasso, Patches, kernels, windows
+from epitomes import Patches, kernels
+from epitomes.coders import Lasso
 from epitomes.formats import read, write
-from epitomes.learn import alternate
+from epitomes.learn import alternate, smooth_noise
 from epitomes.learn import run as run_steps
-from epitomes.learn.start import smooth_noise
 from epitomes.model_file import inspect, load
+from epitomes.phi import windows
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -30,7 +31,7 @@ def test_command_is_the_library(noisy: Path, tmp_path: Path, run: Run) -> None:
     assert (code, err) == (0, "") and out.count("\n") == 1 and str(goal) in out
     phi = windows((14, 14), (8, 8))
     patches = Patches(read(noisy).pixels, (8, 8))
-    fit = run_steps(alternate(patches, smooth_noise(phi, seed=5), coder=Lasso(lam=80.0), seed=5), max_steps=3)
+    fit = run_steps(alternate(patches, smooth_noise(phi, rng=5), coder=Lasso(lam=80.0), rng=5), max_steps=3)
     np.testing.assert_array_equal(load(goal).pixels, fit.epitome.pixels)
     origin = inspect(goal).provenance
     assert origin is not None

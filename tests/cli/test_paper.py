@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from epitomes import restore
+from epitomes import restoration
 from epitomes.cli import paper as paper_module
 from epitomes.cli.main import main
 from epitomes.formats import write
@@ -22,12 +22,14 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
     """What was denoised: sigma and seed; the third call of a run may be made to fail."""
     calls: Seen = []
 
-    def fake(noisy: np.ndarray, sigma: float, *, method: str, recipe: restore.Recipe, seed: int = 0, threads: int = 1):  # type: ignore[no-untyped-def, type-arg]
+    def fake(
+        noisy: np.ndarray, sigma: float, *, method: str, recipe: restoration.Recipe, seed: int = 0, threads: int = 1
+    ):  # type: ignore[no-untyped-def, type-arg]
         assert method == "paper"
         calls.append((sigma, seed))
-        return restore.Restored(0.9 * noisy, recipe.start, None, 1.0, 0.25)
+        return restoration.Restored(0.9 * noisy, recipe.start, None, 1.0, 0.25)
 
-    monkeypatch.setattr(restore, "denoise", fake)
+    monkeypatch.setattr(restoration, "denoise", fake)
     monkeypatch.setenv("COLUMNS", "160")
     return calls
 
@@ -68,7 +70,7 @@ def test_a_stopped_run_goes_on(
     file = tmp_path / "kept.jsonl"
     asked = ["paper", "table1", "--images", str(images), "-o", str(tmp_path / "out"), "--json", str(file)]
     asked += ["--seeds", "1", "--sigmas", "25"]
-    whole = restore.denoise
+    whole = restoration.denoise
 
     def stopped(*given: object, **named: object) -> object:
         if len(seen) == 4:
@@ -76,7 +78,7 @@ def test_a_stopped_run_goes_on(
         return whole(*given, **named)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
-        patch.setattr(restore, "denoise", stopped)
+        patch.setattr(restoration, "denoise", stopped)
         assert main(asked) == 130
     assert "4 rows are safe" in capsys.readouterr().err
     assert len(rows_of(file)) == 4

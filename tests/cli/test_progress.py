@@ -8,9 +8,10 @@ import sys
 import numpy as np
 import pytest
 
-from epitomes import Epitome, windows
+from epitomes import Epitome
 from epitomes.cli.progress import moving, watching
 from epitomes.learn import Progress, Step
+from epitomes.phi import windows
 
 
 class Terminal(io.StringIO):

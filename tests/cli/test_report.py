@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from epitomes import demo, kernels, restore
-from epitomes.audit import audit, error_map
+from epitomes import demo, kernels, restoration
 from epitomes.formats import Picture, read, write
 from epitomes.reports import read_figures
+from epitomes.validation import audit, error_map
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -32,7 +32,7 @@ def test_denoise_with_a_report(noisy: Path, tmp_path: Path, run: Run) -> None:
         read(noisy).pixels,
         read(tmp_path / "a.png").pixels,
         20.0,
-        lambda pixels: restore.denoise(pixels, 20.0, preset="fast").image,
+        lambda pixels: restoration.denoise(pixels, 20.0, preset="fast").image,
     )
     assert facts["sure"]["psnr"] == page["sure"]["psnr"] == error.sure.psnr
     code, _, err = run(*asked, tmp_path / "a.html")

@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from epitomes import Epitome, windows
+from epitomes import Epitome
 from epitomes.draw import dictionary_picture, epitome_picture
 from epitomes.formats import read
 from epitomes.model_file import Provenance, save
+from epitomes.phi import windows
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from epitomes import OLS, OMP, Dictionary, Epitome, Lasso, LassoLARS, Patches, kernels, windows
-from epitomes.coders.encode import is_structural
+from epitomes import Dictionary, Epitome, Patches, kernels
+from epitomes.coders import OLS, OMP, Lasso, LassoLARS
+from epitomes.coders._encode import is_structural
+from epitomes.phi import windows
 
 pytestmark = pytest.mark.skipif(kernels.isa == "reference", reason="the reference codes rows only")
 

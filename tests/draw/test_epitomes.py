@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from epitomes import Epitome, Lasso, Patches, union, windows
+from epitomes import Epitome, Patches
+from epitomes.coders import Lasso
 from epitomes.draw import dictionary_picture, epitome_picture, usage_picture
 from epitomes.draw.epitomes import pixel_uses
+from epitomes.phi import union, windows
 
 
 def epitome_of(rng: np.random.Generator, shape: tuple[int, ...], patch: tuple[int, ...]) -> Epitome:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from epitomes import Epitome, Patches, kernels, turned, union, windows
-from epitomes.coders.encode import window_image
+from epitomes import Epitome, Patches, kernels
+from epitomes.coders._encode import window_image
 from epitomes.kernels import Rows, Windows
-from epitomes.phi import GatherPhi
+from epitomes.phi import GatherPhi, turned, union, windows
 
 NATIVE = [isa for isa in kernels.isas if kernels.isa != "reference"]
 

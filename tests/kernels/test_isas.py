@@ -9,9 +9,11 @@ import sys
 import numpy as np
 import pytest
 
-from epitomes import OLS, Epitome, Lasso, Patches, kernels, windows
+from epitomes import Epitome, Patches, kernels
+from epitomes.coders import OLS, Lasso
 from epitomes.dictionary import Dictionary
 from epitomes.kernels import reference_patches
+from epitomes.phi import windows
 
 
 def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -37,7 +39,8 @@ def test_wrong_names_are_refused() -> None:
 def test_reference_runs_the_public_coders() -> None:
     code = """
 import numpy as np
-from epitomes import OMP, Dictionary, Lasso, kernels
+from epitomes import Dictionary, kernels
+from epitomes.coders import OMP, Lasso
 rng = np.random.default_rng(0)
 D, X = Dictionary(rng.standard_normal((30, 12))), rng.standard_normal((20, 12))
 assert kernels.isa == "reference"

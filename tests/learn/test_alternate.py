@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from learn_cases import Doubles, residual_cost, same_bits, same_steps, texture
 
-from epitomes import OMP, Epitome, GatherPhi, Lasso, LassoLARS, Patches, flat, shift_invariant, turned, union, windows
-from epitomes.coders import Coder
-from epitomes.learn import Fista, Moments, ProjectedGradient, Step, Update, alternate, cost
-from epitomes.learn.start import smooth_noise
+from epitomes import Epitome, Patches
+from epitomes.coders import OMP, Coder, Lasso, LassoLARS
+from epitomes.learn import Fista, Moments, ProjectedGradient, Step, Update, alternate, cost, smooth_noise
 from epitomes.learn.update import PreconditionedFista
+from epitomes.phi import GatherPhi, flat, shift_invariant, turned, union, windows
 
 PHIS: list[GatherPhi] = [
     windows((9, 9), (4, 4)),
@@ -35,7 +35,7 @@ def test_the_objective_never_rises(seed: int) -> None:
     phi, update = PHIS[seed % len(PHIS)], UPDATES[seed % len(UPDATES)]
     patches = Patches(texture((int(rng.integers(10, 18)), 12), seed), (4, 4))
     coder = Lasso(lam=float(rng.uniform(3, 60)), tol=1e-10)
-    steps = first(12, alternate(patches, smooth_noise(phi, seed=seed), coder=coder, update=update))
+    steps = first(12, alternate(patches, smooth_noise(phi, rng=seed), coder=coder, update=update))
     objectives = [step.progress.objective for step in steps]
     for before, after in pairwise(objectives):
         assert after <= before * (1 + 1e-10)
@@ -80,7 +80,7 @@ def test_threads_change_no_bit(sample: int | None) -> None:
     image, start = texture((110, 110)).astype(np.float32), smooth_noise(windows((14, 14), (6, 6)))
     for patches in (Patches(image, (6, 6)), Patches(image, (6, 6), 2).rows(0, 1000)[0]):
         runs = [
-            first(3, alternate(patches, start, coder=Lasso(lam=40.0), sample=sample, seed=3, threads=threads))
+            first(3, alternate(patches, start, coder=Lasso(lam=40.0), sample=sample, rng=3, threads=threads))
             for threads in (1, 2, 3)
         ]
         for steps in zip(*runs, strict=True):
@@ -101,7 +101,7 @@ def test_samples_are_drawn_anew_and_by_the_seed() -> None:
     patches, start = Patches(texture((30, 30)), (4, 4)), smooth_noise(PHIS[0])
 
     def objectives(seed: int) -> list[float]:
-        steps = first(4, alternate(patches, start, coder=Lasso(lam=10.0), sample=100, seed=seed))
+        steps = first(4, alternate(patches, start, coder=Lasso(lam=10.0), sample=100, rng=seed))
         assert all(step.codes is None for step in steps)  # codes of other patches are no start
         return [step.progress.objective for step in steps]
 

@@ -17,14 +17,16 @@ import safetensors.numpy
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from epitomes import Epitome, Lasso, Patches, Phi, flat, turned, union, windows
-from epitomes.learn.alternate import alternate
+from epitomes import Epitome, Patches
+from epitomes.coders import Lasso
+from epitomes.learn import smooth_noise
+from epitomes.learn._alternate import alternate
+from epitomes.learn._online import online
 from epitomes.learn.checkpoint import load_history, load_step, save_step
 from epitomes.learn.moments import Moments
-from epitomes.learn.online import online
-from epitomes.learn.start import smooth_noise
 from epitomes.learn.steps import Progress, Step, run
 from epitomes.model_file import ModelError, load
+from epitomes.phi import Phi, flat, turned, union, windows
 from epitomes.tensor_file import pack
 
 PHI = windows((5, 6), (2, 3))

@@ -10,10 +10,10 @@ import pytest
 from learn_cases import Doubles, sparse_codes, texture
 from scipy.sparse import csr_array
 
-from epitomes import Epitome, Patches, windows
+from epitomes import Epitome, Patches
 from epitomes.coders import Codes, Lasso
-from epitomes.learn import Moments, cost
-from epitomes.learn.start import smooth_noise
+from epitomes.learn import Moments, cost, smooth_noise
+from epitomes.phi import windows
 
 SUMS = ("gram", "cross", "mass")
 

@@ -9,16 +9,17 @@ import numpy as np
 import pytest
 from learn_cases import same_bits, same_steps, texture
 
-from epitomes import Epitome, Lasso, Patches, windows
-from epitomes.learn import Scale, alternate, multiscale, run, scales
-from epitomes.learn.multiscale import enlarged, reduced
-from epitomes.learn.start import smooth_noise
+from epitomes import Epitome, Patches
+from epitomes.coders import Lasso
+from epitomes.learn import Scale, alternate, multiscale, run, scales, smooth_noise
+from epitomes.learn._multiscale import enlarged, reduced
+from epitomes.phi import windows
 
 PLAN = scales((14, 14), (6, 6), lam=20.0, n_steps=(3, 2, 2))
 
 
 def coarsest(plan: tuple[Scale, ...] = PLAN, seed: int = 0) -> Epitome:
-    return smooth_noise(windows(plan[0].epitome_shape, plan[0].patch_shape), seed=seed)
+    return smooth_noise(windows(plan[0].epitome_shape, plan[0].patch_shape), rng=seed)
 
 
 @pytest.mark.parametrize(

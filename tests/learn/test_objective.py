@@ -9,9 +9,9 @@ import phi_cases
 import pytest
 from learn_cases import Doubles, coded, residual_cost
 
-from epitomes import GatherPhi, Phi, as_matrix, windows
 from epitomes.learn import Moments, cost, gradient
 from epitomes.learn.objective import Quadratic, product, pull
+from epitomes.phi import GatherPhi, Phi, as_matrix, windows
 
 LAM = 0.7
 EVERY = pytest.mark.parametrize("name", phi_cases.NAMED)

@@ -8,18 +8,19 @@ import numpy as np
 import pytest
 from learn_cases import Doubles, numbers, same_bits, same_steps, texture
 
-from epitomes import Epitome, Lasso, Patches, windows
-from epitomes.learn import Moments, PreconditionedFista, Step, alternate, cost, online, run
-from epitomes.learn.online import n_batches
+from epitomes import Epitome, Patches
+from epitomes.coders import Lasso
+from epitomes.learn import Moments, PreconditionedFista, Step, alternate, cost, online, run, smooth_noise
+from epitomes.learn._online import n_batches
 from epitomes.learn.samples import Source, batches, take
-from epitomes.learn.start import smooth_noise
+from epitomes.phi import windows
 
 PHI = windows((12, 12), (5, 5))
 
 
 def synthetic(n: int, rng: np.random.Generator) -> Doubles:
     """Sums of three atoms of a hidden epitome, under noise."""
-    D = smooth_noise(PHI, seed=9).dictionary.unit
+    D = smooth_noise(PHI, rng=9).dictionary.unit
     atoms, weights = rng.integers(0, PHI.n_atoms, (n, 3)), rng.standard_normal((n, 3))
     X = np.einsum("nk,nkm->nm", weights, D[atoms]) + 0.1 * rng.standard_normal((n, PHI.patch_size))
     return X.astype(np.float32)
@@ -34,7 +35,7 @@ def recoded_objective(source: Source, epitome: Epitome, lam: float) -> float:
 
 
 def test_one_pass_over_synthetic_patches_is_nearly_as_good_as_twenty_steps(rng: np.random.Generator) -> None:
-    X, coder, start = synthetic(100_000, rng), Lasso(lam=0.3), smooth_noise(PHI, seed=1)
+    X, coder, start = synthetic(100_000, rng), Lasso(lam=0.3), smooth_noise(PHI, rng=1)
     batch = run(alternate(X, start, coder=coder), max_steps=20)
     passed = run(online(X, start, coder=coder), max_steps=n_batches(X))
     assert 45 <= len(passed.history) <= 55
@@ -79,8 +80,8 @@ def test_the_memory_is_what_the_docstring_says(forget: float) -> None:
     """The moments of each step are those of its batch and `(1 - 1/t)^forget` of the last ones; the scale is free."""
     X = synthetic(900, np.random.default_rng(3)).astype(np.float64)
     coder, update = Lasso(lam=0.3, tol=1e-10), PreconditionedFista(n_steps=3)
-    epitome, memory = smooth_noise(PHI, seed=1), None
-    steps = list(islice(online(X, epitome, coder=coder, update=update, batch=300, forget=forget, seed=5), 5))
+    epitome, memory = smooth_noise(PHI, rng=1), None
+    steps = list(islice(online(X, epitome, coder=coder, update=update, batch=300, forget=forget, rng=5), 5))
     for t, step in enumerate(steps, start=1):
         turn, part = divmod(t - 1, 3)
         rows = X[batches(X, 300, 5, turn)[part]]

@@ -16,10 +16,11 @@ import numpy as np
 import pytest
 from learn_cases import LEARNERS, N_STEPS, learner, numbers, phi_at, same_bits
 
-from epitomes import Epitome, windows
+from epitomes import Epitome
 from epitomes.learn import Fit, Moments, Progress, Step, run, steps
 from epitomes.learn.checkpoint import load_history, load_step
 from epitomes.model_file import Provenance, save
+from epitomes.phi import windows
 
 EPITOME = Epitome(np.arange(16.0).reshape(4, 4), windows((4, 4), (3, 3)))
 
@@ -108,7 +109,7 @@ class TestWhenItStops:
 class TestWatching:
     def test_every_step_is_seen_in_order(self) -> None:
         seen: list[Step] = []
-        fit = run(endless(), max_steps=5, watch=seen.append)
+        fit = run(endless(), max_steps=5, callback=seen.append)
         assert tuple(step.progress for step in seen) == fit.history
         assert seen[-1].epitome is fit.epitome
 
@@ -121,7 +122,7 @@ class TestWatching:
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            run(endless(), checkpoint=file, watch=watch)
+            run(endless(), checkpoint=file, callback=watch)
         assert load_step(file, EPITOME.phi)[0].progress.index == 3
 
 

@@ -13,8 +13,9 @@ from learn_cases import Doubles, coded, same_bits
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
-from epitomes import Epitome, GatherPhi, Phi, flat, project, windows
+from epitomes import Epitome
 from epitomes.learn import Fista, Moments, PreconditionedFista, ProjectedGradient, Update, cost, gradient
+from epitomes.phi import GatherPhi, Phi, flat, project, windows
 
 LAM = 0.7
 UPDATES: dict[str, Update] = {

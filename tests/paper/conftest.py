@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from epitomes import restore
+from epitomes import restoration
 from epitomes.paper.photos import Photo, Photos
 from epitomes.paper.printed import PICTURES
 
@@ -44,9 +44,9 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, int, int]]:
     def fake(noisy, sigma, *, method, recipe, seed=0, threads=None):  # type: ignore[no-untyped-def]
         assert method == "paper"
         seen.append((sigma, recipe.n_steps, seed))
-        return restore.Restored(0.9 * noisy, recipe.start, None, 1.0, 0.25)
+        return restoration.Restored(0.9 * noisy, recipe.start, None, 1.0, 0.25)
 
-    monkeypatch.setattr(restore, "denoise", fake)
+    monkeypatch.setattr(restoration, "denoise", fake)
     return seen
 
 

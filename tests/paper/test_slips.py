@@ -14,15 +14,14 @@ import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from epitomes import restore
+from epitomes import restoration
 from epitomes.aggregate import Aggregator
 from epitomes.checks import Array
 from epitomes.coders import OLS, Lasso
 from epitomes.dictionary import Dictionary
 from epitomes.epitome import Epitome
-from epitomes.learn import Moments, alternate, cost, gradient, scales
-from epitomes.learn.multiscale import enlarged
-from epitomes.learn.start import natural, smooth_noise
+from epitomes.learn import Moments, alternate, cost, gradient, natural, scales, smooth_noise
+from epitomes.learn._multiscale import enlarged
 from epitomes.learn.steps import in_full
 from epitomes.paper import judge, printed
 from epitomes.paper.photos import shipped_photo
@@ -100,7 +99,7 @@ def test_only_patches_of_eight_keep_the_number_of_atoms_of_figure_7() -> None:
 def test_twenty_epitomes_of_seven_hold_no_patch_of_eight() -> None:
     with pytest.raises(ValueError, match="at least 8 pixels, got 7"):
         windows((20, 7, 7), (8, 8))
-    assert restore.several(np.zeros((16, 16)), SIGMA).start.phi.epitome_shape == (20, 15, 15)
+    assert restoration.several(np.zeros((16, 16)), SIGMA).start.phi.epitome_shape == (20, 15, 15)
     coarsest = scales((20, 15, 15), (8, 8), lam=1.0, n_steps=(1, 1, 1))[0]
     assert coarsest.epitome_shape[1] in (7, 8)  # where the 7 may come from: the first of three scales
 
@@ -116,8 +115,8 @@ def test_the_bound_needs_the_number_of_pixels(
     literal = (C / m) ** 0.5  # the gain whose bound m (gain sigma)^2 is C sigma^2
     assert m * (literal * SIGMA) ** 2 == pytest.approx(C * SIGMA**2)
     before = judge.psnr(clean, noisy)
-    printed_bound = restore.denoise(noisy, SIGMA, method="paper", epitome=epitome, gain=literal)
-    meant = restore.denoise(noisy, SIGMA, method="paper", epitome=epitome, gain=C)
+    printed_bound = restoration.denoise(noisy, SIGMA, method="paper", epitome=epitome, gain=literal)
+    meant = restoration.denoise(noisy, SIGMA, method="paper", epitome=epitome, gain=C)
     assert judge.psnr(clean, printed_bound.image) < before + 0.5  # the noise is coded, too
     assert judge.psnr(clean, meant.image) > before + 6.0
     assert printed_bound.nonzeros > 10 * meant.nonzeros
@@ -134,7 +133,7 @@ def test_means_are_set_aside(clean: NDArray[np.float32], noisy: NDArray[np.float
         return judge.psnr(clean, image.mean())
 
     assert average(True) > average(False) + 1.0
-    denoised = judge.psnr(clean, restore.denoise(noisy, SIGMA, method="paper", epitome=epitome).image)
+    denoised = judge.psnr(clean, restoration.denoise(noisy, SIGMA, method="paper", epitome=epitome).image)
     assert denoised == pytest.approx(average(True), abs=0.01)
 
 
@@ -142,8 +141,10 @@ def test_blending_with_the_noisy_picture_matters_little(
     clean: NDArray[np.float32], noisy: NDArray[np.float32], epitome: Epitome
 ) -> None:
     """Elad and Aharon give the noisy pixel the weight 30 / sigma; the paper says "average" only."""
-    plain = judge.psnr(clean, restore.denoise(noisy, SIGMA, method="paper", epitome=epitome).image)
-    blended = judge.psnr(clean, restore.denoise(noisy, SIGMA, method="paper", epitome=epitome, blend=30 / SIGMA).image)
+    plain = judge.psnr(clean, restoration.denoise(noisy, SIGMA, method="paper", epitome=epitome).image)
+    blended = judge.psnr(
+        clean, restoration.denoise(noisy, SIGMA, method="paper", epitome=epitome, blend=30 / SIGMA).image
+    )
     assert plain != blended
     assert abs(plain - blended) < 0.1
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from epitomes import restore
+from epitomes import restoration
 from epitomes.paper import judge, printed, table1, table2
 from epitomes.paper.photos import Photos
 from epitomes.paper.report import Setting
@@ -60,7 +60,7 @@ def test_a_row_is_what_it_says(six: Photos, calls: Calls) -> None:
         assert row.psnr == pytest.approx(judge.psnr(clean, 0.9 * noisy), abs=1e-4)
     noisy = [judge.add_noise(clean, 15, seed) for seed in range(3)]
     assert calls == [
-        (15, restore.several(noisy[seed], 15, price=table1.price(15), passes=table1.PASSES["IE"]).n_steps, seed)
+        (15, restoration.several(noisy[seed], 15, price=table1.price(15), passes=table1.PASSES["IE"]).n_steps, seed)
         for seed in range(3)
     ]
 
@@ -83,7 +83,7 @@ def test_rows_of_another_recipe_or_picture_are_measured_again(
     file = tmp_path / "rows.jsonl"
     setting = Setting(photos=six.only(["house"]), seeds=1, rows=("E",), sigmas=(25,))
     (first,) = table1.rows(setting, Log(file))
-    usual = restore.single(
+    usual = restoration.single(
         judge.add_noise(setting.photos.all[0].pixels, 25, 0), 25, price=table1.price(25), passes=table1.PASSES["E"]
     )
     steeper = dataclasses.replace(usual, lam=usual.lam + 1)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from epitomes.formats import Picture
-    from epitomes.restore import Choice
+    from epitomes.restoration import Choice
 
 
 def settled(job: Job, picture: Picture, found: list[Level], name: str, began: float) -> Job:
@@ -64,7 +64,7 @@ def _structure(pixels: NDArray[Any], level: Level) -> float:
 
 def _choice(job: Job, pixels: NDArray[Any], level: Level, seconds: float | None) -> Choice:
     from epitomes.noise import anscombe
-    from epitomes.restore import choose
+    from epitomes.restoration import choose
 
     even = pixels if level.model is None else anscombe(pixels, level.model)
     return choose(even, level.sigma, seconds=seconds, seed=job.seed, threads=job.threads)

@@ -21,7 +21,18 @@ EXTRAS = {  # extra -> the package that it brings, and what for
     "sklearn": ("scikit-learn", "epitomes.estimators"),
     "plot": ("matplotlib", "epitomes.plot"),
 }
-NEEDED = ("numpy", "scipy", "pillow", "tifffile", "imagecodecs", "typer", "rich")
+NEEDED = (
+    "numpy",
+    "scipy",
+    "lazy-loader",
+    "jinja2",
+    "safetensors",
+    "pillow",
+    "tifffile",
+    "imagecodecs",
+    "typer",
+    "rich",
+)
 
 
 def doctor(json: Json = False) -> None:

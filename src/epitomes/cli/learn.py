@@ -168,13 +168,13 @@ def _fit(
 
     if after is not None and after.progress.index >= plan.steps:
         return Fit(after.epitome, history, f"{after.progress.index} steps were done before")
-    with watching("learning", plan.steps - len(history)) as watch:
+    with watching("learning", plan.steps - len(history)) as callback:
         return run(
             steps_of(plan, pictures, after),
             max_steps=plan.steps,
             tol=tol,
             seconds=seconds,
-            watch=watch,
+            callback=callback,
             checkpoint=checkpoint,
             history=history,
         )

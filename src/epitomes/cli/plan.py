@@ -63,7 +63,7 @@ def steps_of(plan: Plan, pictures: list[Array], after: Step | None) -> Iterator[
         phi = windows(epitome_shape, patch_shape) if natural else coarsest
         first = start_of(plan.start, phi, image, plan.seed)
         return multiscale(
-            image, first, scales=scales, sample=plan.sample, seed=plan.seed, after=after, threads=plan.threads
+            image, first, scales=scales, sample=plan.sample, rng=plan.seed, after=after, threads=plan.threads
         )
     first = start_of(plan.start, windows(epitome_shape, patch_shape), image, plan.seed)
     patches, coder = _patches(pictures, patch_shape, plan.seed), Lasso(lam=plan.lam)
@@ -73,11 +73,11 @@ def steps_of(plan: Plan, pictures: list[Array], after: Step | None) -> Iterator[
             first,
             coder=coder,
             batch=plan.sample or 2048,
-            seed=plan.seed,
+            rng=plan.seed,
             after=after,
             threads=plan.threads,
         )
-    return alternate(patches, first, coder=coder, sample=plan.sample, seed=plan.seed, after=after, threads=plan.threads)
+    return alternate(patches, first, coder=coder, sample=plan.sample, rng=plan.seed, after=after, threads=plan.threads)
 
 
 def resumed(plan: Plan, pictures: list[Array], checkpoint: Path) -> tuple[Step | None, tuple[Progress, ...]]:

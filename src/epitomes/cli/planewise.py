@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from epitomes.formats import Picture
     from epitomes.learn import Fit, Step
     from epitomes.noise import NoiseEstimate, PoissonFit, PoissonGaussian
-    from epitomes.restore import Choice, Recipe, Restored
+    from epitomes.restoration import Choice, Recipe, Restored
 
 COLOURS = 3  # that the non-local method takes together
 
@@ -199,12 +199,12 @@ def cleaned(job: Job, pixels: NDArray[Any], level: Level, move: Move) -> tuple[N
 
 
 def _restored(job: Job, pixels: NDArray[Any], sigma: float, move: Move) -> tuple[Restored, Recipe | None]:
-    from epitomes import restore
-    from epitomes.restore.recipe import PRICE
+    from epitomes import restoration
+    from epitomes.restoration.recipe import PRICE
 
     move(0.0, "")
     if job.method is Method.nonlocal_:
-        return restore.denoise(
+        return restoration.denoise(
             pixels,
             sigma,
             method=job.method.value,
@@ -216,14 +216,14 @@ def _restored(job: Job, pixels: NDArray[Any], sigma: float, move: Move) -> tuple
         ), None
     recipe = None
     if job.learns:
-        recipe = (restore.several if job.several else restore.single)(pixels, sigma, price=job.price or PRICE)
+        recipe = (restoration.several if job.several else restoration.single)(pixels, sigma, price=job.price or PRICE)
         recipe = replace(recipe, lam=job.lam or recipe.lam, n_steps=job.steps or recipe.n_steps)
     n_steps = 1 if recipe is None else recipe.n_steps
 
-    def watch(step: Step) -> None:
+    def callback(step: Step) -> None:
         move(step.progress.index / n_steps, state_of(step))
 
-    restored = restore.denoise(
+    restored = restoration.denoise(
         pixels,
         sigma,
         method=job.method.value,
@@ -233,7 +233,7 @@ def _restored(job: Job, pixels: NDArray[Any], sigma: float, move: Move) -> tuple
         blend=job.blend,
         seed=job.seed,
         threads=job.threads,
-        watch=watch,
+        callback=callback,
     )
     return restored, recipe
 

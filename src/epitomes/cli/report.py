@@ -31,9 +31,9 @@ from epitomes.cli.story import LEAST_SIDE, command_of, plane_note
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from epitomes.audit import Audit
     from epitomes.formats import Picture, Plane
     from epitomes.noise import NoiseEstimate
+    from epitomes.validation import Audit
 
 EXAMPLES = examples(
     "report noisy.png clean.png -o clean.html",
@@ -70,7 +70,7 @@ def report(
     if output is not None:
         require_goal(output, overwrite)
 
-    from epitomes.audit import audit
+    from epitomes.validation import audit
 
     before, after = (read_any(path, max_pixels, axes) for path in (noisy, restored))
     if before.pixels.shape != after.pixels.shape:
@@ -131,7 +131,7 @@ def _write(
     command: str,
 ) -> None:
     from epitomes.reports import Story, write_report
-    from epitomes.restore import Restored
+    from epitomes.restoration import Restored
 
     unknown: Any = None  # no epitome: the page leaves out what it does not know
     told = Story(

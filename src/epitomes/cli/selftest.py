@@ -70,10 +70,10 @@ def _picture() -> bool:
     """Denoising takes most of the noise off a smooth picture."""
     import numpy as np
 
-    from epitomes import restore
+    from epitomes import restoration
 
     y, x = np.mgrid[:48, :48] / 8
     clean = (100 + 50 * np.sin(x) * np.cos(y)).astype(np.float32)
     noisy = clean + 10 * np.random.default_rng(2).standard_normal(clean.shape).astype(np.float32)
-    left = restore.denoise(noisy, 10.0, preset="fast").image - clean
+    left = restoration.denoise(noisy, 10.0, preset="fast").image - clean
     return bool(np.sqrt(np.mean(left**2)) < 5)

@@ -29,8 +29,8 @@ def start_of(name: Start, phi: GatherPhi, image: Array, seed: int) -> Epitome:
 
     table: dict[Start, Callable[[], Epitome]] = {
         Start.natural: lambda: _natural(phi),
-        Start.noise: lambda: start.smooth_noise(phi, seed=seed),
-        Start.data: lambda: start.pieces(phi, image, seed=seed),
+        Start.noise: lambda: start.smooth_noise(phi, rng=seed),
+        Start.data: lambda: start.pieces(phi, image, rng=seed),
         Start.dct: lambda: start.cosines(phi),
     }
     return table[name]()

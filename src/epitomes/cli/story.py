@@ -35,9 +35,9 @@ def story_of(
     """
     import numpy as np
 
-    from epitomes.audit import audit, error_map
     from epitomes.reports import Story
-    from epitomes.restore import Restored
+    from epitomes.restoration import Restored
+    from epitomes.validation import audit, error_map
 
     place = _place(picture, pieces)
     if place is None:

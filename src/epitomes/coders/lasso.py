@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from epitomes import blocks
 from epitomes.checks import as_mask, positive
-from epitomes.coders.encode import encode
+from epitomes.coders._encode import encode
 from epitomes.coders.gap import duality_gap
 from epitomes.coders.protocol import Codes
 from epitomes.dictionary import Dictionary

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from epitomes import blocks
 from epitomes.checks import as_floats, positive
-from epitomes.coders.encode import encode
+from epitomes.coders._encode import encode
 from epitomes.coders.protocol import Codes
 from epitomes.dictionary import Dictionary
 from epitomes.kernels import Engine, Packed, Source, Start

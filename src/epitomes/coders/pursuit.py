@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from epitomes.blocks import Stop
 from epitomes.checks import positive, whole
-from epitomes.coders.encode import Work, encode, require_dictionary
+from epitomes.coders._encode import Work, encode, require_dictionary
 from epitomes.coders.protocol import Codes
 from epitomes.dictionary import Dictionary
 from epitomes.kernels import Engine, Packed, Source, Start

@@ -1,9 +1,9 @@
 """Pictures for people: epitomes and dictionaries, sheets of panels, line charts and pages. NumPy and Pillow only."""
 
+from epitomes.draw._page import Command, Figure, Section, Table, Text, page
+from epitomes.draw._sheet import Panel, sheet
 from epitomes.draw.curve import Series, png_curve, svg_curve
 from epitomes.draw.epitomes import dictionary_picture, epitome_picture, usage_picture
-from epitomes.draw.page import Command, Figure, Section, Table, Text, page
-from epitomes.draw.sheet import Panel, sheet
 from epitomes.draw.tones import shown
 
 __all__ = [

@@ -15,8 +15,8 @@ from itertools import pairwise
 import numpy as np
 from PIL import Image, ImageDraw
 
+from epitomes.draw._sheet import font_of
 from epitomes.draw.axes import Axis, axis
-from epitomes.draw.sheet import font_of
 from epitomes.draw.tones import Bytes
 
 Point = tuple[float, float]

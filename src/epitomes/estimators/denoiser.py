@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from epitomes.audit import sure
 from epitomes.checks import Shape, as_floats, as_shape, one_of, positive
 from epitomes.coders import Lasso
 from epitomes.epitome import Epitome
@@ -22,7 +21,8 @@ from epitomes.learn import online, run
 from epitomes.noise import estimate_noise
 from epitomes.patches import Patches
 from epitomes.phi import support_of
-from epitomes.restore import denoise, several
+from epitomes.restoration import denoise, several
+from epitomes.validation import sure
 
 SIDE = 8  # of a patch, where images are that large
 
@@ -138,7 +138,7 @@ class EpitomeDenoiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
             coder=Lasso(lam=recipe.lam),
             batch=recipe.batch,
             forget=recipe.forget,
-            seed=seed,
+            rng=seed,
             threads=self._threads(),
         )
         self.fit_ = run(steps, max_steps=recipe.n_steps)
@@ -158,7 +158,7 @@ class EpitomeDenoiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         """Minus the mean squared error over the images of X: higher is better.
 
         `y` holds the clean images. Without them, or with labels along one axis in their place, the error is estimated
-        from the noisy images alone (`epitomes.audit.sure`), at the price of two more denoisings. For images that `fit`
+        from the noisy images alone (`epitomes.validation.sure`), with two more denoisings. For images that `fit`
         has seen it looks somewhat better than it is, as every training score does.
         """
         check_is_fitted(self)
@@ -170,7 +170,7 @@ class EpitomeDenoiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
             return -float(np.mean((np.asarray(self.transform(X), np.float64) - clean) ** 2))
         seed = seed_of(self.random_state)
         images = as_floats("X", self._stack(given))  # whole numbers would round what the estimate listens for
-        errors = [sure(self._denoised, image, self.sigma_, probes=1, seed=seed).mse for image in images]
+        errors = [sure(self._denoised, image, self.sigma_, probes=1, rng=seed).mse for image in images]
         return -float(np.mean(errors))
 
     def _array(self, X: ArrayLike, *, reset: bool) -> NDArray[Any]:

@@ -17,7 +17,7 @@ from epitomes.coders import Coder, Lasso
 from epitomes.epitome import Epitome
 from epitomes.estimators.shapes import first_epitome, one_epitome, seed_of, shape_of, without_caches
 from epitomes.learn import Fit, Moments, Progress, Step, cost, online
-from epitomes.learn.online import n_batches
+from epitomes.learn._online import n_batches
 
 FLOATS = [np.float64, np.float32]  # what comes as one of these leaves as the same
 
@@ -202,7 +202,7 @@ class EpitomeLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _steps(self, rows: Array, first: Epitome, seed: int, batch: int, after: Step | None = None) -> Iterator[Step]:
         coder = Lasso(lam=positive("alpha", self.alpha))
         return online(
-            rows, first, coder=coder, batch=batch, forget=self.forget, seed=seed, after=after, threads=self._threads()
+            rows, first, coder=coder, batch=batch, forget=self.forget, rng=seed, after=after, threads=self._threads()
         )
 
     def _keep(self, step: Step, history: tuple[Progress, ...], reason: str, n_iter: int) -> EpitomeLearning:

@@ -61,7 +61,7 @@ def first_epitome(
         try:
             return natural(phi)
         except ValueError:  # none of that shape is shipped
-            return smooth_noise(phi, seed=seed)
+            return smooth_noise(phi, rng=seed)
     if not isinstance(start, Epitome):
         raise TypeError(f"start must be an Epitome, got {type(start).__name__}: Epitome(pixels, phi) makes one")
     own = {"epitome_shape": start.phi.epitome_shape, "patch_shape": start.phi.patch_shape}

@@ -5,10 +5,10 @@ words. Sizes are read from the header and refused before anything is allocated. 
 what else a file says is carried to the next file of its kind. Formats are a table, `registry.FORMATS`.
 """
 
+from epitomes.formats._planes import Plane, count_planes, is_colour, joined, plane_axes, planes
 from epitomes.formats.access import is_folder_format, read, require_format, write
 from epitomes.formats.errors import MOST_VALUES, ImageFileError, ImageTooLargeError, MissingExtraError
 from epitomes.formats.picture import Metadata, Picture, as_picture
-from epitomes.formats.planes import Plane, count_planes, is_colour, joined, plane_axes, planes
 from epitomes.formats.png import encode_png
 from epitomes.formats.raw import mosaic
 

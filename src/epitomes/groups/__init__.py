@@ -1,6 +1,6 @@
 """Groups of similar patches: found by block matching, estimated together, put back into the image."""
 
-from epitomes.groups.estimate import estimate
+from epitomes.groups._estimate import estimate
 from epitomes.groups.matching import Matching, Reference
 from epitomes.groups.shrinkage import LowRank, SharedAtoms, Shrinker
 

@@ -1,10 +1,12 @@
 """Learning: from patches X to an epitome E, codes and dictionary steps in turn (paper, sections 3 and 4)."""
 
-from epitomes.learn.alternate import alternate
+from epitomes.learn._alternate import alternate
+from epitomes.learn._multiscale import Scale, multiscale, scales
+from epitomes.learn._online import online
+from epitomes.learn.checkpoint import load_step, save_step
 from epitomes.learn.moments import Moments
-from epitomes.learn.multiscale import Scale, multiscale, scales
 from epitomes.learn.objective import cost, gradient
-from epitomes.learn.online import online
+from epitomes.learn.start import cosines, natural, pieces, smooth_noise
 from epitomes.learn.steps import Fit, Progress, Step, run
 from epitomes.learn.update import Fista, PreconditionedFista, ProjectedGradient, Update, Updated
 
@@ -20,10 +22,16 @@ __all__ = [
     "Update",
     "Updated",
     "alternate",
+    "cosines",
     "cost",
     "gradient",
+    "load_step",
     "multiscale",
+    "natural",
     "online",
+    "pieces",
     "run",
+    "save_step",
     "scales",
+    "smooth_noise",
 ]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import gaussian_filter
 
-from epitomes.checks import Array, as_floats, positive, whole
+from epitomes.checks import RNG, Array, as_floats, as_seed, positive
 from epitomes.epitome import Epitome
 from epitomes.model_file import ModelInfo, inspect, load
 from epitomes.phi import GatherPhi, Phi, UnionPhi
@@ -28,36 +28,36 @@ Shape = tuple[int, ...]
 TRIES = 100  # windows that `pieces` looks at before it calls an image flat
 
 
-def smooth_noise(phi: Phi, *, seed: int = 0, width: float = 1.5) -> Epitome:
+def smooth_noise(phi: Phi, *, rng: RNG = 0, width: float = 1.5) -> Epitome:
     """White noise behind a Gaussian low-pass of standard deviation `width`: mean 0 and variance 1 in each picture.
 
     Channels are filtered apart. On tiny pictures the filter is narrowed to half of their side.
     """
-    rng = np.random.default_rng(whole("seed", seed, least=0))
+    random = np.random.default_rng(as_seed(rng))
     blur = positive("width", width, zero=True)
 
     def picture(shape: Shape) -> Floats:
         n_filtered = len(shape) - _has_channels(shape, phi.patch_shape)
         widths = [min(blur, length / 2) for length in shape[:n_filtered]] + [0.0] * (len(shape) - n_filtered)
         # A periodic filter gives every pixel the same variance; any other raises that of the borders.
-        soft: Floats = gaussian_filter(rng.standard_normal(shape), widths, mode="wrap")
+        soft: Floats = gaussian_filter(random.standard_normal(shape), widths, mode="wrap")
         return _standard(_centred(soft))
 
     return _from_pictures(phi, lambda shapes: [picture(shape) for shape in shapes])
 
 
-def pieces(phi: Phi, image: ArrayLike, *, seed: int = 0) -> Epitome:
+def pieces(phi: Phi, image: ArrayLike, *, rng: RNG = 0) -> Epitome:
     """Windows of an image at random places, without their means, in the dtype of the image.
 
     The image needs as many axes as a patch. Windows that are constant have nothing to teach and are drawn again.
     """
     pixels = as_floats("image", image)
-    rng = np.random.default_rng(whole("seed", seed, least=0))
+    random = np.random.default_rng(as_seed(rng))
 
     def piece(shape: Shape) -> Array:
         _require_room(pixels.shape, shape)
         for _ in range(TRIES):
-            corner = [int(rng.integers(have - need + 1)) for have, need in zip(pixels.shape, shape, strict=True)]
+            corner = [int(random.integers(have - need + 1)) for have, need in zip(pixels.shape, shape, strict=True)]
             window = pixels[tuple(slice(first, first + need) for first, need in zip(corner, shape, strict=True))]
             if window.size == 1 or window.min() < window.max():
                 return _centred(window)

@@ -16,6 +16,7 @@ import numpy as np
 
 from epitomes.checks import positive, whole
 from epitomes.coders import Codes
+from epitomes.display import repr_html
 from epitomes.epitome import Epitome
 from epitomes.learn.moments import Moments
 
@@ -53,6 +54,8 @@ class Fit:
     history: tuple[Progress, ...]
     reason: str  # why it stopped, in words
 
+    _repr_html_ = repr_html
+
 
 def run(
     steps: Iterator[Step],
@@ -60,7 +63,7 @@ def run(
     max_steps: int = 50,
     tol: float | None = None,
     seconds: float | None = None,
-    watch: Callable[[Step], None] | None = None,
+    callback: Callable[[Step], None] | None = None,
     checkpoint: Path | None = None,
     every: int = 1,
     history: Sequence[Progress] = (),
@@ -84,8 +87,8 @@ def run(
     for step in steps:
         last = step
         done.append(step.progress)
-        if watch is not None:
-            watch(step)
+        if callback is not None:
+            callback(step)
         finished = _reason(done, max_steps, tol, seconds, began)
         if checkpoint is not None and (finished or len(done) % every == 0):
             _save(checkpoint, step, done)

@@ -5,7 +5,7 @@
 used.
 """
 
-from epitomes.noise.anscombe import anscombe, inverse_anscombe
+from epitomes.noise._anscombe import anscombe, inverse_anscombe
 from epitomes.noise.correlation import NoiseCorrelation, noise_correlation
 from epitomes.noise.estimate import NoiseEstimate, estimate_noise
 from epitomes.noise.poisson import PoissonFit, PoissonGaussian, fit_poisson_gaussian

@@ -30,7 +30,7 @@ def run(setting: Setting, log: Log) -> Report:
     photo = setting.photos.like(PICTURE)
     starts = {
         "from natural pictures": natural(PHI),
-        **{f"from noise, seed {seed}": smooth_noise(PHI, seed=seed) for seed in SEEDS},
+        **{f"from noise, seed {seed}": smooth_noise(PHI, rng=seed) for seed in SEEDS},
     }
     learned = [figures.learn(setting, photo.pixels, start, label) for label, start in starts.items()]
     pairs = {

@@ -60,8 +60,6 @@ def learn(setting: Setting, photo: Photo, width: int) -> figures.Learned:
     patch = (width, width)
     plan = scales(SHAPE, patch, lam=figures.LAM, n_steps=n_steps)
     first = smooth_noise(windows(plan[0].epitome_shape, plan[0].patch_shape))
-    steps = multiscale(
-        photo.pixels, first, scales=plan, sample=figures.sample(setting), seed=0, threads=setting.threads
-    )
+    steps = multiscale(photo.pixels, first, scales=plan, sample=figures.sample(setting), rng=0, threads=setting.threads)
     fit = run_steps(steps, max_steps=sum(n_steps))
     return figures.judged(setting, photo.pixels, fit.epitome, f"patches of {width} x {width}")

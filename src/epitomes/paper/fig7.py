@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from epitomes import draw, restore
+from epitomes import draw, restoration
 from epitomes.learn.start import smooth_noise
 from epitomes.paper import figures, judge, table1
 from epitomes.paper.photos import Photo
@@ -66,10 +66,10 @@ def phi_of(count: int, width: int) -> GatherPhi:
 def psnr(setting: Setting, photo: Photo, phi: GatherPhi) -> float:
     """Denoise by the recipe of the single epitome, begun with `phi` and noise instead."""
     noisy = judge.add_noise(photo.pixels, SIGMA, seed=0)
-    recipe = dataclasses.replace(restore.single(noisy, SIGMA), start=smooth_noise(phi))
+    recipe = dataclasses.replace(restoration.single(noisy, SIGMA), start=smooth_noise(phi))
     if setting.quick:
         recipe = table1.shortened(recipe)
-    restored = restore.denoise(noisy, SIGMA, method="paper", recipe=recipe, threads=setting.threads)
+    restored = restoration.denoise(noisy, SIGMA, method="paper", recipe=recipe, threads=setting.threads)
     value = judge.psnr(photo.pixels, restored.image)
     setting.tell(f"denoising with {phi.epitome_shape}: {value:.2f} dB")
     return value

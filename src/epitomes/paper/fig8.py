@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from epitomes import draw, restore
+from epitomes import draw, restoration
 from epitomes.paper import figures, judge, printed, table1
 from epitomes.paper.report import Grid, Report, Setting, minus, number, signed
 from epitomes.paper.rows import Log
@@ -18,7 +18,7 @@ def run(setting: Setting, log: Log) -> Report:
     photo = setting.photos.like(PICTURE)
     case = table1.Case("IE", photo, SIGMA, 0, setting.quick)
     noisy = case.noisy
-    restored = restore.denoise(
+    restored = restoration.denoise(
         noisy, SIGMA, method="paper", recipe=case.recipe, seed=case.seed, threads=setting.threads
     )
     before, after = (judge.psnr(photo.pixels, image) for image in (noisy, restored.image))

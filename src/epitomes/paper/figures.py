@@ -55,7 +55,7 @@ def learn(setting: Setting, image: Array, start: Epitome, label: str, *, n_steps
         start,
         coder=Lasso(lam=LAM),
         sample=sample(setting),
-        seed=0,
+        rng=0,
         threads=setting.threads,
     )
     fit = run(steps, max_steps=min(n_steps, QUICK_STEPS) if setting.quick else n_steps)

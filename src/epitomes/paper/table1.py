@@ -1,7 +1,7 @@
 """Table 1 of the paper: PSNR after denoising, six pictures, five noise levels, one epitome (E) and twenty (IE).
 
 Noise is drawn for each seed, added in floating point and not clipped; epitomes are learned from the noisy picture with
-the recipes of `epitomes.restore`, of which nothing is repeated here.
+the recipes of `epitomes.restoration`, of which nothing is repeated here.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from epitomes import restore
+from epitomes import restoration
 from epitomes.checks import Array
 from epitomes.paper import judge, printed
 from epitomes.paper.photos import Photo
 from epitomes.paper.report import QUICK, Grid, Report, Setting, minus, number, signed
 from epitomes.paper.rows import Log, Row
-from epitomes.restore.recipe import PRICE
+from epitomes.restoration.recipe import PRICE
 
 NAME = "table1"
 TITLE = "Table 1: PSNR after denoising, in dB"
@@ -29,7 +29,7 @@ TEXT = (
     "Epitomes are learned from the noisy picture; every patch is then coded up to the noise and overlaps are averaged. "
     f"The paper averages five draws of the noise and reports a mean standard deviation of {printed.SPREAD:.2f} dB."
 )
-RECIPES = {"IE": restore.several, "E": restore.single}
+RECIPES = {"IE": restoration.several, "E": restoration.single}
 # Lambda over sigma: as in the paper one per noise level, for both rows and all images. Chosen on these images, among a
 # few values, at 10, 25 and 50; in between at 15 and 20.
 PASSES = {"IE": 8.0, "E": 12.0}  # at most; `denoise` is content with fewer
@@ -58,7 +58,7 @@ class Case:
         return judge.add_noise(self.photo.pixels, self.sigma, self.seed)
 
     @property
-    def recipe(self) -> restore.Recipe:
+    def recipe(self) -> restoration.Recipe:
         recipe = RECIPES[self.row](self.noisy, self.sigma, price=price(self.sigma), passes=PASSES[self.row])
         return shortened(recipe) if self.quick else recipe
 
@@ -77,7 +77,9 @@ def cases(setting: Setting) -> Iterator[Case]:
 def measure(case: Case, threads: int | None = None) -> Row:
     """Add noise, denoise, compare."""
     recipe = case.recipe
-    restored = restore.denoise(case.noisy, case.sigma, method="paper", recipe=recipe, seed=case.seed, threads=threads)
+    restored = restoration.denoise(
+        case.noisy, case.sigma, method="paper", recipe=recipe, seed=case.seed, threads=threads
+    )
     return Row(
         table=NAME,
         row=case.row,
@@ -175,12 +177,12 @@ def price(sigma: float) -> float:
     return PRICES.get(int(sigma), PRICE) if sigma == int(sigma) else PRICE
 
 
-def shortened(recipe: restore.Recipe) -> restore.Recipe:
+def shortened(recipe: restoration.Recipe) -> restoration.Recipe:
     """The same recipe with at most a few steps."""
     return dataclasses.replace(recipe, n_steps=min(recipe.n_steps, QUICK_STEPS))
 
 
-def fingerprint(recipe: restore.Recipe, photo: Photo) -> str:
+def fingerprint(recipe: restoration.Recipe, photo: Photo) -> str:
     """A few letters that change with the recipe, its start and the picture: rows of others are measured again."""
     digest = hashlib.blake2s(digest_size=6)
     for field in dataclasses.fields(recipe):

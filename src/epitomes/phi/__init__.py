@@ -1,11 +1,11 @@
 """Maps from an epitome to its dictionary: index tables, sparse matrices and unions of both."""
 
+from epitomes.phi._union import UnionPhi, split, union
+from epitomes.phi._windows import flat, shift_invariant, turned, windows
 from epitomes.phi.gather import GatherPhi
 from epitomes.phi.matrix import MatrixPhi
 from epitomes.phi.protocol import Phi, as_matrix, project, support_of
 from epitomes.phi.resampled import rotated, scaled, subpixel
-from epitomes.phi.union import UnionPhi, split, union
-from epitomes.phi.windows import flat, shift_invariant, turned, windows
 
 __all__ = [
     "GatherPhi",

@@ -14,10 +14,10 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from epitomes.phi._union import UnionPhi, union
+from epitomes.phi._windows import Border, turned, windows
 from epitomes.phi.gather import GatherPhi, Index, count_windows
 from epitomes.phi.protocol import Phi
-from epitomes.phi.union import UnionPhi, union
-from epitomes.phi.windows import Border, turned, windows
 
 Turns = Literal["none", "flips", "quarter turns", "all"]
 TURNS: tuple[Turns, ...] = get_args(Turns)

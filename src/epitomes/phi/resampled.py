@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array, csr_array, vstack
 
 from epitomes.checks import as_floats, positive
+from epitomes.phi._windows import spatial_axes
 from epitomes.phi.gather import GatherPhi, Index
 from epitomes.phi.matrix import MatrixPhi
 from epitomes.phi.protocol import require_table
-from epitomes.phi.windows import spatial_axes
 
 Floats = NDArray[np.float64]
 NEAR = 1e-9  # a position nearer to a pixel than this is on it: sines and cosines are not exact

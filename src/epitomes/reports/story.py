@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epitomes.checks import as_floats
-from epitomes.restore import Restored
+from epitomes.restoration import Restored
 
 Fact = str | int | float | bool | None
 

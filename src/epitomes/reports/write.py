@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from epitomes.draw import Command, Figure, Section, Series, Text, epitome_picture, page, svg_curve, usage_picture
-from epitomes.draw.page import Part
+from epitomes.draw._page import Part
 from epitomes.epitome import Epitome
 from epitomes.files import write_atomically
 from epitomes.learn import Fit

@@ -1,0 +1,175 @@
+"""sure: the true risk where it is known, the true PSNR of pictures, and honest intervals."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from audit_cases import Filter, add_noise, fast, gaussian, median, picture, psnr, soft
+from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter
+
+from epitomes.validation import sure
+from epitomes.validation._sure import peak_of
+
+
+def test_linear_filters_have_a_known_divergence(rng: np.random.Generator) -> None:
+    noisy = rng.standard_normal((200, 300))
+    spike = np.zeros((31, 31))
+    spike[15, 15] = 1.0
+    found = sure(gaussian(1.0), noisy, 1.0, probes=4)
+    assert found.divergence == pytest.approx(gaussian_filter(spike, 1.0)[15, 15], rel=0.03)
+    assert sure(lambda image: image, noisy, 3.0).mse == pytest.approx(9.0)  # all the noise is kept
+    nothing = sure(np.zeros_like, noisy + 5.0, 1.0)
+    assert nothing.divergence == 0.0
+    assert nothing.mse == pytest.approx(np.mean((noisy + 5.0) ** 2) - 1.0)
+
+
+@pytest.mark.parametrize("threshold", [1.5, 2.5])
+def test_jumps_are_met(rng: np.random.Generator, threshold: float) -> None:
+    """A hard threshold has slope 0 or 1 nearly everywhere; its risk is in its jumps, which small steps never see."""
+    noise = rng.standard_normal((1000, 1000))
+    found = sure(lambda image: np.where(np.abs(image) > threshold, image, 0.0), noise, 1.0)
+    tail = math.erfc(threshold / math.sqrt(2))
+    density = math.exp(-(threshold**2) / 2) / math.sqrt(2 * math.pi)
+    assert found.mse == pytest.approx(tail + 2 * threshold * density, abs=4 * found.error)  # E[n^2; |n| > threshold]
+    assert found.error < 0.05 * found.mse
+    without_jumps = np.mean(np.where(np.abs(noise) > threshold, 0.0, noise) ** 2) - 1 + 2 * tail
+    assert without_jumps < 0.2 * found.mse
+
+
+@pytest.mark.parametrize("name", ["fast", "gaussian", "median", "soft"])
+def test_psnr_of_a_photograph(name: str) -> None:
+    sigma = 15.0
+    clean = picture("camera", 512)
+    denoisers = {"fast": fast(sigma), "gaussian": gaussian(0.9), "median": median(3), "soft": soft(sigma)}
+    noisy = add_noise(clean, sigma, seed=len(name))
+    found = sure(denoisers[name], noisy, sigma)
+    true = psnr(clean, denoisers[name](noisy))
+    assert found.peak == 255.0
+    assert abs(found.psnr - true) <= 0.15, str(found)
+    assert found.interval[0] < found.psnr < found.interval[1]
+    assert found.residual == pytest.approx(np.mean((noisy - denoisers[name](noisy)) ** 2), rel=1e-5)
+
+
+def test_intervals_cover(rng: np.random.Generator) -> None:
+    """Of forty noisy copies of a small picture, about nine in ten have their PSNR in its 90 % interval."""
+    clean = picture("coins", 64)
+    covered = 0
+    for seed in range(40):
+        noisy = add_noise(clean, 20.0, seed)
+        low, high = sure(gaussian(1.0), noisy, 20.0, rng=seed).interval
+        covered += low <= psnr(clean, gaussian(1.0)(noisy)) <= high
+    assert 31 <= covered <= 40
+
+
+def test_probes_narrow_the_interval() -> None:
+    noisy = add_noise(picture("brick", 128), 25.0, seed=1)
+    one, many = (sure(median(3), noisy, 25.0, probes=probes) for probes in (1, 8))
+    assert many.error < one.error
+    assert many.probes == 8
+    assert sure(median(3), noisy, 25.0) == one  # the seed decides
+    assert sure(median(3), noisy, 25.0, rng=1) != one
+
+
+def test_units_and_types() -> None:
+    clean = picture("astronaut", 96)
+    noisy = add_noise(clean, 12.0, seed=2)
+    found = sure(gaussian(0.8), noisy, 12.0)
+    small = sure(gaussian(0.8), noisy / 255, 12.0 / 255)
+    assert small.peak == 1.0
+    assert small.psnr == pytest.approx(found.psnr, abs=1e-9)
+    as_map = sure(gaussian(0.8), noisy, np.full((96, 96, 1), 12.0))
+    assert as_map.mse == pytest.approx(found.mse)
+    assert as_map.error == pytest.approx(found.error)
+
+
+def test_eight_bits() -> None:
+    """Where noise is cut off at 0 and 255 nothing can be estimated: the PSNR is that of the other pixels."""
+    clean = picture("astronaut", 256)
+    noisy = np.clip(np.rint(add_noise(clean, 20.0, seed=5)), 0, 255).astype(np.uint8)
+    found = sure(gaussian(0.8), noisy, 20.0)
+    restored = gaussian(0.8)(noisy.astype(np.float32))
+    inner = np.minimum(restored, 255 - restored) > 2.5 * 20
+    assert found.clipped == pytest.approx(1 - inner.mean(), abs=1e-4)
+    assert found.psnr == pytest.approx(psnr(clean[inner], restored[inner]), abs=0.25)
+    assert sure(gaussian(0.8), add_noise(clean, 20.0, seed=5), 20.0).clipped == 0.0
+
+
+def test_a_map_of_noise(rng: np.random.Generator) -> None:
+    clean = picture("camera", 256)
+    sigma = np.linspace(5, 30, 256)[None, :]
+    noisy = clean + sigma * rng.standard_normal(clean.shape)
+    found = sure(gaussian(0.9), noisy, sigma)
+    assert found.mse == pytest.approx(np.mean((gaussian(0.9)(noisy) - clean) ** 2), abs=3 * found.error)
+    assert found.error < 0.05 * found.mse
+
+
+@pytest.mark.parametrize(
+    ("values", "peak"),
+    [
+        (np.array([0, 200], np.uint8), 255.0),
+        (np.array([0, 300], np.uint16), 65535.0),
+        (np.array([0.1, 0.9]), 1.0),
+        (np.array([3.0, 200.0]), 255.0),
+        (np.array([3, 900], np.int32), 65535.0),
+        (np.array([-1e6, 1e6]), 2e6),
+    ],
+    ids=lambda value: str(getattr(value, "dtype", value)),
+)
+def test_default_peak(values: NDArray[Any], peak: float) -> None:
+    assert peak_of(values, values.astype(np.float64)) == peak
+
+
+def test_an_error_too_small_to_be_seen() -> None:
+    """Sixteen pixels cannot tell an error of a hundredth of the noise: no upper end, and JSON has no infinity."""
+    clean = np.full((4, 4), 100.0)
+    found = [sure(lambda image: np.full(image.shape, 100.0), add_noise(clean, 9.0, seed), 9.0) for seed in range(4)]
+    assert all(each.interval[1] == math.inf for each in found)
+    assert any(each.psnr == math.inf for each in found)
+    for each in found:
+        read = json.loads(json.dumps(each.as_dict(), allow_nan=False))
+        assert read["interval"][1] is None
+        assert read["mse"] == each.mse
+        assert "dB" in str(each)
+
+
+def test_the_image_is_not_touched() -> None:
+    noisy = add_noise(picture("coins", 32), 9.0, seed=3)
+    before = noisy.copy()
+
+    def in_place(image: NDArray[Any]) -> NDArray[Any]:
+        image *= 0.5
+        return image
+
+    sure(in_place, noisy, 9.0)
+    np.testing.assert_array_equal(noisy, before)
+
+
+@pytest.mark.parametrize(
+    ("denoiser", "sigma", "message"),
+    [
+        (np.copy, 0.0, "sigma must be above 0"),
+        (np.copy, -1.0, "sigma must be above 0"),
+        (np.copy, np.nan, "sigma holds 1 NaN"),
+        (np.copy, np.ones(7), "broadcast to the image of shape"),
+        (lambda image: image[1:], 1.0, "the result of denoiser needs the shape of noisy"),
+        (lambda image: image * np.nan, 1.0, "the result of denoiser holds 64 NaN"),
+    ],
+    ids=["zero", "negative", "nan", "shape", "cropped", "nan-result"],
+)
+def test_wrong_values(denoiser: Filter, sigma: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        sure(denoiser, np.ones((8, 8)), sigma)
+
+
+def test_wrong_types() -> None:
+    with pytest.raises(TypeError, match="denoiser must be a function"):
+        sure(3, np.ones((8, 8)), 1.0)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="probes must be at least 1"):
+        sure(np.copy, np.ones((8, 8)), 1.0, probes=0)
+    with pytest.raises(ValueError, match="peak must be"):
+        sure(np.copy, np.ones((8, 8)), 1.0, peak=0.0)

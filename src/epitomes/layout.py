@@ -50,8 +50,8 @@ class Layout:
         if spatial is None:
             if not 1 <= rest <= MOST_SPATIAL:
                 raise ValueError(
-                    f"an array of shape {shape} has {rest} axes besides the channels, and at most {MOST_SPATIAL} can be "
-                    "spatial: pass spatial=2 for a stack of images or spatial=3 for a stack of volumes"
+                    f"an array of shape {shape} has {rest} axes besides channels, and at most {MOST_SPATIAL} of them "
+                    "can be spatial: pass spatial=2 for a stack of images or spatial=3 for a stack of volumes"
                 )
             return cls(shape, rest, axis)
         n = whole("spatial", spatial, least=1)
@@ -96,7 +96,7 @@ class Layout:
         return np.ascontiguousarray(np.moveaxis(canonical, -1, self.channel_axis))
 
     def places(self) -> Iterator[Place]:
-        """Where each picture of the stack lies in the canonical array, in order; one empty place if there is no stack."""
+        """Where each picture of the stack lies in the canonical array; a single empty place if there is no stack."""
         yield from np.ndindex(*self.stack_shape)
 
     def _without_channels(self) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Races and tables: `python -m benchmarks NAME`. Outside the library, on its public names only.
+"""Benchmarks of speed and quality: `python -m benchmarks NAME`. They are not part of the library.
 
 Nothing heavy is imported here: `__main__` must limit the threads of the linear algebra before NumPy is loaded.
 """

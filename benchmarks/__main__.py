@@ -1,7 +1,7 @@
-"""The command line of the benchmarks: `python -m benchmarks NAME [options]`; `list` shows the names.
+"""Command line of the benchmarks: `python -m benchmarks NAME [options]`; `list` shows the names.
 
-NumPy and the peers read their thread limits when they are imported. So this file parses first, sets the limits, and
-only then imports the benchmark that was asked for.
+NumPy and the peers read their thread limits when they are imported. Therefore this file parses the options first, sets
+the limits, and then imports the benchmark.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ TABLES = {  # long: not part of `all`
     "table2": "benchmarks.tables.table2",
     "table-best": "benchmarks.tables.best",
     "ablation": "benchmarks.tables.ablation",
+    "scale": "benchmarks.scale",
 }
-# the paper's sentences, and ours on validation without truth; not part of `all` either
+# statements of the paper and of the documentation; not part of `all` either
 CLAIMS = {
     "claims": "benchmarks.claims",
     "audit": "benchmarks.audit",
@@ -43,37 +44,62 @@ BLAS_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VE
 
 
 def parser() -> argparse.ArgumentParser:
+    """Define the options."""
     names = ["all", "list", *RACES, *TABLES, *CLAIMS, *TOOLS]
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Speed and quality against the peers.")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="Measure speed and quality, and compare with other libraries."
+    )
     parser.add_argument("name", metavar="NAME", choices=names, help=", ".join(names))
-    parser.add_argument("--images", type=Path, metavar="DIR", help="folder of PNG pictures; without it, scikit-image's")
-    parser.add_argument("--quick", action="store_true", help="fewer pictures and rounds: under 50 s on two cores")
-    parser.add_argument("--threads", type=positive, default=1, metavar="N", help="threads of every competitor (1)")
-    parser.add_argument("--seeds", type=positive, default=1, metavar="K", help="noise seeds 0..K-1 (1)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows here, one JSON object per line")
-    parser.add_argument("--output", type=Path, metavar="PATH", help="where a tool or `claims` writes its files")
+    parser.add_argument(
+        "--images", type=Path, metavar="DIR", help="folder of PNG images [default: images of scikit-image]"
+    )
+    parser.add_argument("--quick", action="store_true", help="fewer and smaller images, fewer rounds")
+    parser.add_argument(
+        "--threads", type=positive, default=1, metavar="N", help="number of threads of every method [default: 1]"
+    )
+    parser.add_argument(
+        "--seeds",
+        type=positive,
+        default=1,
+        metavar="K",
+        help="number of noise realisations, with seeds 0 to K-1 [default: 1]",
+    )
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="write the rows to this file, one JSON object per line"
+    )
+    parser.add_argument("--output", type=Path, metavar="PATH", help="output file or folder of `claims` and of tools")
     parser.add_argument(
         "--held-out",
         type=Path,
         metavar="DIR",
-        help="folder of natural pictures: table-best measures every 20th, ablation learns from the others",
+        help="folder of natural images: table-best measures every 20th, ablation learns from the others",
     )
-    parser.add_argument("--presets", type=words, default=("balanced", "best"), metavar="A,B", help="of table-best")
-    parser.add_argument("--curve", type=Path, metavar="FILE", help="race-denoise: draw PSNR over time as PNG")
+    parser.add_argument(
+        "--presets", type=words, default=("balanced", "best"), metavar="A,B", help="presets that table-best measures"
+    )
+    parser.add_argument(
+        "--curve",
+        type=Path,
+        metavar="FILE",
+        help="PNG file to draw: PSNR over time (race-denoise), or time and memory over size (scale)",
+    )
     return parser
 
 
 def words(text: str) -> tuple[str, ...]:
+    """Split a list at its commas."""
     return tuple(text.split(","))
 
 
 def positive(text: str) -> int:
+    """Convert to a number of at least 1."""
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"needs a whole number of at least 1, got {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, got {text!r}")
     return int(text)
 
 
 def main() -> int:
+    """Run a benchmark and return the exit code."""
     asked = parser().parse_args()
     if asked.name == "list":
         print("\n".join([*RACES, *TABLES, *CLAIMS, *TOOLS]))
@@ -97,7 +123,7 @@ def main() -> int:
 
 
 def race(names: list[str], options: Options, file: Path | None) -> int:
-    """Run races or tables in turn. Rows appear, and are safe in the file, as soon as they are measured."""
+    """Run benchmarks one after the other. Each row is printed and written as soon as it is measured."""
     from benchmarks.record import Record, environment
 
     record = Record(file)

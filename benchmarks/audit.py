@@ -1,6 +1,6 @@
 """Validation without truth, judged with the truth: estimated PSNR, intervals of the error map, verdicts of the audit.
 
-Sixty cases of picture, noise and method for SURE and the error map: the default of `denoise`, its preset "fast", and
+Sixty cases of picture, noise and method for SURE and the error map: the presets "balanced" and "fast", and
 two filters of scikit-image. Sixty results for the audit: good ones, oversmoothed and undersmoothed ones, twenty each.
 The limits of the audit and the constants of the error map were fixed before, on photographs of the Berkeley set.
 Every case has noise of its own, neither rounded nor clipped.
@@ -16,12 +16,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import judge
 from benchmarks.options import Options
 from benchmarks.pictures import Picture, add_noise, from_folder, middle
 from benchmarks.rivals import bm3d
 from epitomes.restoration import denoise
-from epitomes.validation import audit, error_map
+from epitomes.validation import audit, error_map, psnr
 
 Image = NDArray[np.floating]
 Filter = Callable[[Image, float], Image]
@@ -133,8 +132,8 @@ def from_skimage() -> list[Picture]:
 
 def estimated(picture: Picture, seed: int, options: Options) -> Iterator[Estimate]:
     methods = {
-        "epitomes": lambda image, sigma: denoise(image, sigma, threads=options.threads).image,
-        "epitomes-fast": lambda image, sigma: denoise(image, sigma, preset="fast", threads=options.threads).image,
+        "epitomes": lambda image, sigma: denoise(image, sigma, preset="balanced", threads=options.threads),
+        "epitomes-fast": lambda image, sigma: denoise(image, sigma, preset="fast", threads=options.threads),
         **filters(),
     }
     for sigma in (10.0,) if options.quick else SIGMAS:
@@ -161,7 +160,7 @@ def estimate(picture: Picture, name: str, method: Filter, sigma: float, seed: in
     noisy = add_noise(picture.pixels, sigma, own_seed(picture.name, name, sigma, seed))
     restored = method(noisy, sigma)
     found = error_map(noisy, restored, sigma, lambda image: method(image, sigma), rng=seed, peak=PEAK)
-    true = judge.psnr(picture.pixels, restored, PEAK)
+    true = psnr(picture.pixels, restored, peak=PEAK)
     low, high = found.sure.interval
     inside = (found.low <= picture.pixels) & (picture.pixels <= found.high)
     tenths = [part.mean() for part in np.array_split(inside.ravel()[np.argsort(found.std, axis=None)], 10)]
@@ -209,7 +208,7 @@ def judged(picture: Picture, seed: int, options: Options) -> Iterator[Verdict]:
                 taken_fine=found.taken_fine,
                 edges=found.edges,
                 variance=found.variance,
-                psnr=judge.psnr(picture.pixels, restored, PEAK),
+                psnr=psnr(picture.pixels, restored, peak=PEAK),
                 pictures=picture.source,
             )
 
@@ -219,16 +218,16 @@ def results(noisy: NDArray[np.float32], sigma: float, options: Options) -> Itera
     from scipy.ndimage import gaussian_filter
 
     fast = {"preset": "fast", "threads": options.threads}
-    ours = denoise(noisy, sigma, threads=options.threads).image
+    ours = denoise(noisy, sigma, preset="balanced", threads=options.threads)
     peer = bm3d.denoiser(noisy, sigma, options.threads)
     yield "good", "epitomes", ours
     if peer is None or options.quick:
-        yield "good", "epitomes-fast", denoise(noisy, sigma, **fast).image
+        yield "good", "epitomes-fast", denoise(noisy, sigma, **fast)
     else:
         yield "good", "bm3d", peer()
-    yield "oversmoothed", "epitomes, twice sigma", denoise(noisy, 2 * sigma, **fast).image
+    yield "oversmoothed", "epitomes, twice sigma", denoise(noisy, 2 * sigma, **fast)
     yield "oversmoothed", "gaussian, 3 pixels", gaussian_filter(noisy, 3.0)
-    yield "undersmoothed", "epitomes, half sigma", denoise(noisy, sigma / 2, **fast).image
+    yield "undersmoothed", "epitomes, half sigma", denoise(noisy, sigma / 2, **fast)
     yield "undersmoothed", "halfway to the result", (noisy + ours) / 2
 
 

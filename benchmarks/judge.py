@@ -1,7 +1,7 @@
-"""The judge: every number that is not a time is computed here, in float64, from the codes alone.
+"""Objective, duality gap and support of codes, computed here in float64 for every method alike.
 
-Competitors hand in codes `(n, p)` for the atoms `(p, m)` as they are (not normalised) and are not asked how good they
-are. Work goes in blocks of rows, so that 20 000 patches do not need a dense `(n, p)` matrix.
+Methods return codes `(n, p)` for the atoms `(p, m)`, which are not normalised. The work is done in blocks of rows, so
+that 20 000 patches do not need a dense `(n, p)` matrix. PSNR is that of `epitomes.validation`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ BLOCK = 2048
 
 
 def objective(X: NDArray[np.floating], D: NDArray[np.floating], codes: csr_array, lam: float) -> Floats:
-    """Cost of each row: `1/2 |x - a D|^2 + lam sum_j |d_j| |a_j|` (paper, Eq. 2, without 1/n)."""
+    """Compute the cost of each row: `1/2 |x - a D|^2 + lam sum_j |d_j| |a_j|` (paper, Eq. 2, without 1/n)."""
     atoms = np.asarray(D, np.float64)
     norms = np.linalg.norm(atoms, axis=1)
     A = codes.astype(np.float64)
@@ -26,10 +26,10 @@ def objective(X: NDArray[np.floating], D: NDArray[np.floating], codes: csr_array
 
 
 def duality_gap(X: NDArray[np.floating], D: NDArray[np.floating], codes: csr_array, lam: float) -> Floats:
-    """Objective minus the best dual value on the ray of the residual: an upper bound of each row's suboptimality.
+    """Compute an upper bound of the suboptimality of each row: objective minus a dual value.
 
-    Dual: the largest `1/2 |x|^2 - 1/2 |x - t|^2` over `t` with `|<d_j, t>| <= lam |d_j|` for every atom. The residual
-    points the right way; `s r` takes the best length `s` that all the constraints allow.
+    The dual is the largest `1/2 |x|^2 - 1/2 |x - t|^2` over `t` with `|<d_j, t>| <= lam |d_j|` for every atom. It is
+    evaluated at the best feasible multiple `t = s r` of the residual r.
     """
     atoms = np.asarray(D, np.float64)
     norms = np.linalg.norm(atoms, axis=1)
@@ -45,15 +45,15 @@ def duality_gap(X: NDArray[np.floating], D: NDArray[np.floating], codes: csr_arr
 
 
 def relative_gap(X: NDArray[np.floating], D: NDArray[np.floating], codes: csr_array, lam: float) -> float:
-    """The largest duality gap over the rows, each relative to its own objective."""
+    """Compute the largest duality gap over the rows, each relative to its own objective."""
     cost = objective(X, D, codes, lam)
     gap = duality_gap(X, D, codes, lam)
-    used = cost > 0  # a zero patch is coded by zero at no cost
+    used = cost > 0  # a zero patch has cost 0
     return float(np.max(gap[used] / cost[used], initial=0.0))
 
 
 def agreement(first: csr_array, second: csr_array) -> float:
-    """Share of rows in which both codes have exactly the same non-zero atoms."""
+    """Compute the share of rows in which both codes have the same non-zero atoms."""
     if first.shape != second.shape:
         raise ValueError(f"codes of different shapes: {first.shape} and {second.shape}")
     differs = abs(pattern(first) - pattern(second)).sum(axis=1)
@@ -61,7 +61,7 @@ def agreement(first: csr_array, second: csr_array) -> float:
 
 
 def pattern(codes: csr_array) -> csr_array:
-    """Ones where the codes are not zero; stored zeros do not count."""
+    """Return ones where the codes are not zero; stored zeros do not count."""
     ones = csr_array(codes, copy=True)
     ones.eliminate_zeros()
     ones.sum_duplicates()
@@ -69,20 +69,14 @@ def pattern(codes: csr_array) -> csr_array:
 
 
 def mean_nonzeros(codes: csr_array) -> float:
-    """Atoms per row."""
+    """Count the atoms per row."""
     return float(pattern(codes).nnz / codes.shape[0])
 
 
-def psnr(clean: NDArray[np.floating], estimate: NDArray[np.floating], peak: float = 255.0) -> float:
-    """Peak signal-to-noise ratio in dB, neither rounded nor clipped."""
-    error = np.mean((np.asarray(clean, np.float64) - np.asarray(estimate, np.float64)) ** 2)
-    return float("inf") if error == 0 else float(10 * np.log10(peak**2 / error))
-
-
 def find_lam(mean_nonzeros_at: Callable[[float], float], target: float, low: float, high: float) -> float:
-    """The price at which codes have about `target` atoms on average: bisection on the logarithm.
+    """Find the lambda at which codes have about `target` atoms on average, within 1 %.
 
-    More lam means fewer atoms. Stops within 1 % of the target.
+    The number of atoms falls with lambda, so bisection on its logarithm finds it.
     """
     for _ in range(30):
         lam = float(np.sqrt(low * high))
@@ -94,8 +88,10 @@ def find_lam(mean_nonzeros_at: Callable[[float], float], target: float, low: flo
 
 
 def row_energy(rows: Floats) -> Floats:
+    """Compute the squared norm of each row."""
     return np.einsum("ij,ij->i", rows, rows)
 
 
 def blocks(rows: Floats) -> list[Floats]:
+    """Split rows into blocks."""
     return [rows[first : first + BLOCK] for first in range(0, len(rows), BLOCK)]

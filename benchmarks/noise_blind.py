@@ -6,12 +6,12 @@ import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from benchmarks import judge
 from benchmarks.options import Options
 from benchmarks.pictures import Picture, add_noise, to_race
 from benchmarks.record import Claim
 from epitomes.noise import estimate_noise
 from epitomes.restoration import denoise
+from epitomes.validation import psnr
 
 SIGMAS = (10, 25, 50)
 METHODS = ("paper", "nonlocal")
@@ -49,11 +49,10 @@ def run(options: Options) -> Iterator[Blind | Claim]:
 
 def measure(picture: Picture, sigma: float, seed: int, threads: int) -> Iterator[Blind]:
     noisy = add_noise(picture.pixels, sigma, seed)
-    guess = estimate_noise(noisy).sigma
+    guess = estimate_noise(noisy).level
     for method in METHODS:
         blind, known = (
-            judge.psnr(picture.pixels, denoise(noisy, level, method=method, threads=threads).image)
-            for level in (guess, sigma)
+            psnr(picture.pixels, denoise(noisy, level, method=method, threads=threads)) for level in (guess, sigma)
         )
         yield Blind(
             noise="blind",

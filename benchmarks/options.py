@@ -1,4 +1,4 @@
-"""What the command line asks of every benchmark."""
+"""Options of the command line, for every benchmark."""
 
 from __future__ import annotations
 
@@ -8,21 +8,23 @@ from pathlib import Path
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    images: Path | None = None  # folder of PNG pictures; None: those inside scikit-image
-    quick: bool = False  # fewer pictures and rounds
-    threads: int = 1  # for every competitor
+    """Options of one run."""
+
+    images: Path | None = None  # folder of PNG images; None: those inside scikit-image
+    quick: bool = False  # fewer images and rounds
+    threads: int = 1  # of every method
     seeds: int = 1  # noise seeds 0 .. seeds-1
-    output: Path | None = None  # where a tool writes its result
-    held_out: Path | None = None  # folder of natural pictures: every 20th is kept for measuring
+    output: Path | None = None  # file or folder that a tool writes
+    held_out: Path | None = None  # folder of natural images: every 20th is kept for measuring
     presets: tuple[str, ...] = ("balanced", "best")  # of denoise, for table-best
-    curve: Path | None = None  # where race-denoise draws quality over time
+    curve: Path | None = None  # PNG file that race-denoise and scale draw
 
     @property
     def rounds(self) -> int:
-        """How often each competitor runs; medians are taken over the rounds."""
+        """Number of runs of each method; medians are taken over them."""
         return 3 if self.quick else 5
 
     @property
     def patience(self) -> float:
-        """Seconds after which one problem gets no further round."""
+        """Seconds after which no further round starts."""
         return 1.5 if self.quick else 120.0

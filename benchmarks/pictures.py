@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 FIRST = ("house", "boat", "camera")  # quick runs take pictures in this order, then by name
 SHIPPED = ("camera", "coins", "brick", "moon", "gravel", "clock")  # grey pictures inside scikit-image, no download
-HELD_OUT = 20  # of a folder of natural pictures, every so many-th is for measuring only
+HELD_OUT = 20  # of a folder of natural pictures, every 20th by name is for measuring only
+SUFFIXES = (".png", ".jpg", ".jpeg")  # of the folders that `apart` splits
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,14 +36,14 @@ def from_folder(folder: Path) -> list[Picture]:
 
 
 def apart(folder: Path) -> tuple[list[Path], list[Path]]:
-    """The PNG files of a folder by name: every 20th, which nothing may be learned from, and the others."""
-    files = sorted(folder.glob("*.png"))
+    """The PNG and JPEG files of a folder by name: every 20th, from which nothing may be learned, and the others."""
+    files = sorted(file for file in folder.glob("*") if file.suffix.lower() in SUFFIXES)
     kept = files[HELD_OUT - 1 :: HELD_OUT]
     if not kept:
         raise SystemExit(
-            f"{folder} holds {len(files)} PNG pictures, {HELD_OUT} are needed: give --held-out another one"
+            f"{folder} holds {len(files)} PNG or JPEG pictures, at least {HELD_OUT} are needed: name another folder"
         )
-    return kept, [file for file in files if file not in kept]
+    return kept, [file for number, file in enumerate(files, 1) if number % HELD_OUT]
 
 
 def from_files(files: list[Path]) -> list[Picture]:
@@ -51,7 +52,7 @@ def from_files(files: list[Path]) -> list[Picture]:
 
     pictures = []
     for file in files:
-        with Image.open(file, formats=["PNG"]) as image:
+        with Image.open(file, formats=["PNG", "JPEG"]) as image:
             if image.mode not in {"1", "L", "LA", "P", "RGB", "RGBA"}:  # deeper ones would be clipped to 8 bits
                 print(f"# {file.name}: mode {image.mode} is not 8-bit grey or colour, skipped", file=sys.stderr)
                 continue

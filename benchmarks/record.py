@@ -1,4 +1,4 @@
-"""Rows of results: frozen dataclasses, printed for people and written as JSON lines for programs."""
+"""Rows of results: frozen dataclasses, printed as text and written as JSON lines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PEERS = ("numpy", "scipy", "spams-bin", "scikit-learn", "scikit-image", "bm3d")
 
 @dataclass(frozen=True, kw_only=True)
 class Race:
-    """One competitor against one peer on one problem. Columns that a race does not have are None and left out."""
+    """One of our methods against one peer on one problem. Columns that a race does not have are None and left out."""
 
     race: str
     image: str
@@ -27,17 +27,17 @@ class Race:
     ratio: float  # the peer's median seconds over ours, same run
     seconds: float  # median over the rounds
     peer_seconds: float
-    paired_ratio: float  # median over the rounds of (peer / ours) within one round: steadier on a busy machine
+    paired_ratio: float  # median over the rounds of (peer / ours) within a round: varies less on a busy machine
     rounds: int
     clock: str  # "cpu": processor seconds, for one thread; "wall": elapsed seconds, for several
     threads: int
     n_patches: int
-    pictures: str  # "given", or "scikit-image" when no folder was named
-    epitome: str  # that the race begins with: "shipped", or "noise"
+    pictures: str  # "given", or "scikit-image" if no folder was given
+    epitome: str  # that the race starts from: "shipped" or "noise"
     seed: int = 0
     sigma: float | None = None
-    peer_patches: int | None = None  # a slow peer coded only so many; its seconds are scaled to n_patches
-    agree: float | None = None  # share of patches whose supports are identical
+    peer_patches: int | None = None  # a slow peer codes a sample of this size; its seconds are scaled to n_patches
+    agree: float | None = None  # share of patches with identical supports
     nonzeros: float | None = None  # mean over the patches, ours
     lam: float | None = None
     start: str | None = None  # lasso: "cold" or "warm"
@@ -47,11 +47,11 @@ class Race:
     gap: float | None = None  # duality gap / objective, largest over the patches, ours
     peer_gap: float | None = None
     bits_equal: bool | None = None  # the codes of both are equal bit for bit
-    gflops: float | None = None  # as if every correlation took 2 m operations
-    reached: bool | None = None  # learning: ours came at least as low as the peer; if not, ratio is 0
-    n_steps: int | None = None  # learning: iterations until then
+    gflops: float | None = None  # at 2 m operations per correlation
+    reached: bool | None = None  # learning: our objective became as low as that of the peer; if not, ratio is 0
+    n_steps: int | None = None  # learning: number of iterations until then
     peer_n_steps: int | None = None
-    objective: float | None = None  # learning: Eq. 3 per patch, ours and the peer's, judged alike
+    objective: float | None = None  # learning: Eq. 3 per patch, computed in the same way for both
     peer_objective: float | None = None
     psnr: float | None = None  # denoising, in dB
     peer_psnr: float | None = None
@@ -59,7 +59,7 @@ class Race:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """One number of a quality table, beside the number that the paper printed."""
+    """One number of a quality table, with the number that the paper prints."""
 
     table: str
     row: str
@@ -73,33 +73,52 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True)
 class Ablation:
-    """A method with one thing changed, beside the whole of it on the same noise."""
+    """A method with one change, compared with the unchanged method on the same noise."""
 
-    ablation: str  # what was changed
+    ablation: str  # the change
     image: str
     sigma: float
     seed: int
     psnr: float
-    difference: float  # to the whole, in dB: negative where the change hurts
-    seconds: float  # learning of dictionaries not counted
+    difference: float  # to the unchanged method, in dB: negative if the change hurts
+    seconds: float  # without the learning of dictionaries
 
 
 @dataclass(frozen=True, kw_only=True)
 class Memory:
-    """The most memory that one call needed, in a process that did nothing else."""
+    """Peak memory of one call, in a process of its own."""
 
     memory: str  # the call
     width: int
     height: int
     peak_mb: float  # the whole process: interpreter, libraries, image, result
     before_mb: float  # the same before the call
-    bytes_per_pixel: float  # (peak - before) over the pixels
+    bytes_per_pixel: float  # (peak - before) over the number of pixels
     threads: int
 
 
 @dataclass(frozen=True, kw_only=True)
+class Scale:
+    """Time and peak memory of one run on a large image, in a process of its own."""
+
+    scale: str  # the preset
+    kind: str  # "grey" or "RGB"
+    image: str
+    megapixels: float
+    height: int
+    width: int
+    seconds: float
+    seconds_per_megapixel: float
+    memory_mb: float  # of the run: peak of the process minus what it held before, the noisy image included
+    predicted_mb: float  # the same, predicted by the plan
+    peak_mb: float  # of the whole process
+    threads: int
+    pictures: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Claim:
-    """A sentence of the paper, as a number against another number."""
+    """A statement, as one number compared with another."""
 
     claim: str
     image: str
@@ -108,12 +127,12 @@ class Claim:
     holds: bool
     note: str  # what the two numbers are
     seed: int | None = None
-    figure: str | None = None  # the file that shows it
+    figure: str | None = None  # file name of the plot
 
 
 @dataclass(frozen=True, kw_only=True)
 class Environment:
-    """Where and with what the rows were measured: always the first line."""
+    """Machine and versions: always the first line."""
 
     environment: str  # of the library
     isa: str  # instruction set of the kernels
@@ -124,11 +143,11 @@ class Environment:
     versions: dict[str, str]
 
 
-Row = Race | Table | Ablation | Memory | Claim | Environment
+Row = Race | Table | Ablation | Memory | Scale | Claim | Environment
 
 
 def environment(options: Options) -> Environment:
-    """Versions, processor and instruction set of this run."""
+    """Collect versions, processor and instruction set of this run."""
     import epitomes.kernels
 
     found = {}
@@ -149,7 +168,7 @@ def environment(options: Options) -> Environment:
 
 
 def cpu_model() -> str:
-    """The processor's name as the system knows it."""
+    """Return the name of the processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -159,23 +178,23 @@ def cpu_model() -> str:
 
 
 def as_dict(row: Row) -> dict[str, object]:
-    """The row's columns without the empty ones."""
+    """Return the columns of a row without the empty ones."""
     return {name: value for name, value in dataclasses.asdict(row).items() if value is not None}
 
 
 def as_json(row: Row) -> str:
-    """One line. NaN and infinity are no JSON, so they raise here rather than in the reader's program."""
+    """Convert to one line. NaN and infinity, which JSON does not have, raise an error."""
     return json.dumps(as_dict(row), ensure_ascii=False, allow_nan=False)
 
 
 def as_text(row: Row) -> str:
-    """One line for people: text as it is, floats short."""
+    """Convert to one line of text, floats with four digits."""
     cells = as_dict(row).items()
     return "  ".join(f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}" for name, value in cells)
 
 
 class Record:
-    """Prints each row and keeps the JSON file complete after every one, so a stopped run loses nothing."""
+    """Prints each row and rewrites the JSON file after it, so that an interrupted run loses nothing."""
 
     def __init__(self, file: Path | None) -> None:
         self.file = file

@@ -1,4 +1,4 @@
-"""The epitome that the races code with: 42 x 42 pixels, windows of 8 x 8, so 1225 atoms."""
+"""The epitome of the races: 42 x 42 pixels, 1225 atoms of 8 x 8."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ PATCH = (8, 8)
 
 
 def race_epitome() -> tuple[Epitome, str]:
-    """The epitome of natural pictures that the library ships, in float32, and the word that rows say of it."""
+    """Return the shipped epitome of natural images in float32, and its name in rows."""
     return natural(windows((SIDE, SIDE), PATCH)), "shipped"
 
 
 def moved(epitome: Epitome, share: float, seed: int = 1) -> Epitome:
-    """The epitome plus smooth noise such that the median atom moves by `share` of its norm: one step of learning."""
+    """Add smooth noise such that the median atom changes by `share` of its norm, as in one step of learning."""
     noise = smooth_noise(epitome.phi, rng=seed).pixels
     away = np.linalg.norm(epitome.phi(noise), axis=1)
     norms = np.linalg.norm(epitome.phi(epitome.pixels), axis=1)

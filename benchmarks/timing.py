@@ -1,4 +1,4 @@
-"""Fair stopwatches: competitors take turns, so that a busy moment of the machine hits all of them alike."""
+"""Timing: methods take turns, so that other load on the machine affects all of them alike."""
 
 from __future__ import annotations
 
@@ -13,41 +13,43 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, eq=False)
 class Lap(Generic[Result]):
-    """All rounds of one competitor, and what it computed in the last of them."""
+    """All rounds of one method, and its result in the last of them."""
 
     rounds: tuple[float, ...]  # seconds
     result: Result
 
     @property
     def seconds(self) -> float:
+        """Median over the rounds."""
         return statistics.median(self.rounds)
 
     def scaled(self, factor: float) -> Lap[Result]:
-        """As if the work had been `factor` times as long: for peers too slow to do all of it."""
+        """Scale the times, for peers that are too slow to do all the work."""
         return Lap(tuple(seconds * factor for seconds in self.rounds), self.result)
 
 
 def ratio(peer: Lap[Result], ours: Lap[Result]) -> float:
-    """The peer's median time over ours."""
+    """Divide the median time of the peer by ours."""
     return peer.seconds / ours.seconds
 
 
 def paired_ratio(peer: Lap[Result], ours: Lap[Result]) -> float:
-    """The median over the rounds of the ratio within a round."""
+    """Compute the median over the rounds of the ratio within a round."""
     return statistics.median(theirs / mine for theirs, mine in zip(peer.rounds, ours.rounds, strict=True))
 
 
 def clock_name(threads: int) -> str:
+    """Choose the clock: processor time for one thread, elapsed time for several."""
     return "cpu" if threads == 1 else "wall"
 
 
 def interleave(
     runners: Mapping[str, Callable[[], Result]], *, rounds: int, clock: str, patience: float = float("inf")
 ) -> dict[str, Lap[Result]]:
-    """Run every competitor once per round, in turn; the first round (memory, caches, imports) is not counted.
+    """Run every method once per round; the first round (memory, caches, imports) is not counted.
 
-    After `patience` seconds no new round begins, but two always count. Processor time of one thread does not see other
-    programs; with several threads only elapsed time means anything.
+    After `patience` seconds no new round starts, but at least two are counted. Processor time of one thread is not
+    affected by other programs; with several threads, elapsed time must be used.
     """
     now = time.process_time if clock == "cpu" else time.perf_counter
     times: dict[str, list[float]] = {name: [] for name in runners}

@@ -1,4 +1,4 @@
-"""A page as tests read it."""
+"""A parser of pages for tests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 
 class Reader(HTMLParser):
-    """Elements with their attributes, and the text of all that is not a script; fails on what is not closed."""
+    """Elements with their attributes, and all text outside scripts and styles. An element that is not closed fails."""
 
     VOID = ("meta", "img", "input", "br", "link")
 

@@ -1,19 +1,16 @@
-"""Stories for the tests of the report: small images, with all that a report can tell."""
+"""Data for the tests of the report: small images, with everything that a report can show."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
-from epitomes.epitome import Epitome
 from epitomes.learn import Fit, Progress, start
 from epitomes.phi import windows
-from epitomes.reports import Story
-from epitomes.restoration import Restored
+from epitomes.reports import ReportData
 
 SIGMA = 20.0
 NASTY = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'> & \"y\" <!--"
@@ -24,28 +21,39 @@ class Noise:
     sigma: float = 20.3
     low: float = 19.5
     high: float = 21.0
-    reliable: bool = True
-    reason: str = ""
+    doubts: tuple[str, ...] = ()
+    estimated: bool = True
+    words: str = "Gaussian, sigma 20.3 (90 % interval 19.5 to 21)"
+
+    def describe(self) -> str:
+        return self.words
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
 
 
 @dataclass(frozen=True, eq=False)
-class Verdict:
+class Audit:
     leak_map: np.ndarray
-    verdict: str = "pass"
     reasons: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()
 
+    @property
+    def verdict(self) -> str:
+        return "warn" if self.reasons else "pass"
+
     def as_dict(self) -> dict[str, Any]:
-        return {"verdict": self.verdict, "reasons": list(self.reasons), "variance": 0.97, "spectrum": [1.0, 0.9]}
+        return {"reasons": list(self.reasons), "variance": 0.97, "spectrum": [1.0, 0.9]}
 
 
 @dataclass(frozen=True)
 class Risk:
     psnr: float = 29.5
     interval: tuple[float, float] = (29.1, float("inf"))
+    peak: float = 255.0
 
     def as_dict(self) -> dict[str, Any]:
-        return {"psnr": self.psnr, "interval": [29.1, None]}
+        return asdict(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,36 +73,31 @@ def images(rng: np.random.Generator, shape: tuple[int, ...]) -> tuple[np.ndarray
     return noisy, gaussian_filter(noisy, (1.0, 1.0, 0.0)[: len(shape)])
 
 
-def story(rng: np.random.Generator, shape: tuple[int, ...] = (72, 96), dtype: str = "float32", **changes: Any) -> Story:
-    """A full story; three epitomes of 12 x 12 pixels with windows of 6 x 6."""
+def report_data(
+    rng: np.random.Generator, shape: tuple[int, ...] = (72, 96), dtype: str = "float32", **changes: Any
+) -> ReportData:
+    """Data with everything; three epitomes of 12 x 12 pixels with windows of 6 x 6."""
     noisy, image = images(rng, shape)
     if np.dtype(dtype).kind == "u":
         noisy, image = np.clip(noisy, 0, 255), np.clip(image, 0, 255)
     colour = shape[2:]
     epitome = start.smooth_noise(windows((3, 12, 12, *colour), (6, 6, *colour)), rng=1)
     history = tuple(Progress(i, 0, 100.0 / i, 2.0, 0, 0.1) for i in range(1, 8))
-    told = {
+    values = {
         "noisy": noisy.astype(dtype),
-        "restored": Restored(image.astype(dtype), epitome, Fit(epitome, history, "7 steps done"), 2.5, 1.25),
+        "restored": image.astype(dtype),
         "sigma": SIGMA,
+        "noise": Noise(),
         "name": "board.png",
         "command": "epitomes denoise board.png -o clean.png --report out.html",
-        "noise": Noise(),
-        "audit": Verdict(np.abs(rng.standard_normal(shape[:2]))),
+        "audit": Audit(np.abs(rng.standard_normal(shape[:2]))),
         "sure": Risk(),
         "error": Errors(np.abs(rng.standard_normal(shape))),
+        "epitome": epitome,
+        "fit": Fit(epitome, history, "7 steps done"),
+        "atoms_per_patch": 2.5,
         "seconds": {"learning": 1.0, "coding": 0.25},
-        "settings": {"seed": 0, "several": True},
+        "settings": {"method": "paper", "seed": 0, "several": True},
+        "plan": ("the image is small",),
     }
-    return Story(**{**told, **changes})
-
-
-def without_epitome(found: Restored) -> Restored:
-    """As of a file of which nobody knows how it was made."""
-    nothing: Any = None
-    return Restored(found.image, nothing, None, math.nan, math.nan)
-
-
-def bare(epitome: Epitome, noisy: np.ndarray) -> Story:
-    """Only what is needed."""
-    return Story(noisy=noisy, restored=Restored(noisy * 0.9, epitome, None, 1.0, 0.5), sigma=SIGMA)
+    return ReportData(**{**values, **changes})

@@ -16,6 +16,7 @@ from epitomes import demo, denoise
 from epitomes.adaptors import Prior, Proximal
 from epitomes.learn import natural
 from epitomes.phi import windows
+from epitomes.restoration import NonLocal, Patchwise
 
 SIGMA = 20.0
 
@@ -62,24 +63,28 @@ class Tensor:
 def test_the_default_prior_denoises_with_natural_images(noisy: Image, clean: Image) -> None:
     given = noisy.copy()
     found = Prior()(noisy, SIGMA)
-    expected = denoise(noisy, SIGMA, method="paper", epitome=natural(windows((20, 15, 15), (8, 8)))).image
+    expected = denoise(noisy, SIGMA, method="paper", epitome=natural(windows((20, 15, 15), (8, 8))))
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(noisy, given)
     assert found.dtype == noisy.dtype
     assert np.mean((found - clean) ** 2) < 0.4 * SIGMA**2
 
 
-def test_an_epitome_or_any_function_is_a_prior(noisy: Image) -> None:
+def test_an_epitome_a_method_or_any_function_is_a_prior(noisy: Image) -> None:
     epitome = natural(windows((42, 42), (8, 8)))
-    expected = denoise(noisy, SIGMA, method="paper", epitome=epitome).image
+    expected = denoise(noisy, SIGMA, method="paper", epitome=epitome)
     np.testing.assert_array_equal(Prior(epitome)(noisy, SIGMA), expected)
     np.testing.assert_array_equal(Prior(partial(denoise, method="paper", epitome=epitome))(noisy, SIGMA), expected)
-    np.testing.assert_array_equal(Prior(denoise)(noisy, SIGMA), denoise(noisy, SIGMA).image)
+    np.testing.assert_array_equal(Prior(Patchwise(epitome=epitome))(noisy, SIGMA), expected)
+    fast = NonLocal(preset="fast")
+    np.testing.assert_array_equal(Prior(fast)(noisy, SIGMA), denoise(noisy, SIGMA, preset="fast"))
+    np.testing.assert_array_equal(Prior(partial(denoise, method=fast))(noisy, SIGMA), Prior(fast)(noisy, SIGMA))
     np.testing.assert_array_equal(Prior(halved)(noisy, 2.0), (noisy - 2.0) / 2)
-    with pytest.raises(TypeError, match=r"denoiser must be an Epitome or a function .*, got int"):
+    with pytest.raises(TypeError, match=r"denoiser must be an Epitome, a method or a function .*, got int"):
         Prior(3)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_calibrate_denoiser_finds_sigma(noisy: Image) -> None:
     """scikit-image's J-invariance calibration accepts the prior as it is."""
     levels = [2.0, SIGMA, 200.0]
@@ -111,9 +116,12 @@ def test_batches_and_their_sigmas(noisy: Image) -> None:
 def test_colours_jointly(noisy: Image, axis: int) -> None:
     colour = np.stack([noisy, noisy + 9, 255 - noisy])[:, :24, :24]
     epitome = natural(windows((20, 15, 15, 3), (8, 8, 3)))
-    expected = denoise(np.moveaxis(colour, 0, -1), SIGMA, method="paper", epitome=epitome).image
     found = Prior(channel_axis=axis)(colour[None], SIGMA)
-    np.testing.assert_array_equal(found[0], np.moveaxis(expected, -1, 0))
+    np.testing.assert_array_equal(found[0], denoise(colour, SIGMA, method="paper", epitome=epitome, channel_axis=0))
+    fast = Prior(NonLocal(preset="fast"), channel_axis=axis)(colour[None], SIGMA)
+    np.testing.assert_array_equal(fast[0], denoise(colour, SIGMA, preset="fast", channel_axis=0))
+    last = Prior(lambda image, sigma: image * np.arange(3), channel_axis=axis)(colour[None], SIGMA)
+    np.testing.assert_array_equal(last[0], colour * np.arange(3)[:, None, None])  # functions get channels last
 
 
 def test_tensors_come_back_as_tensors() -> None:

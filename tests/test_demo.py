@@ -1,4 +1,4 @@
-"""The demonstration learns, improves the picture by decibels, and writes pictures and a page."""
+"""The demonstration learns, raises the PSNR, and writes images and a page."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from epitomes import demo, kernels
 pytestmark = pytest.mark.skipif(kernels.isa == "reference", reason="the reference is too slow for a whole picture")
 
 
+@pytest.mark.slow
 def test_demo_learns_denoises_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "new" / "folder"
     assert demo.main(["--output", str(folder)]) == 0

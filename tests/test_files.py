@@ -1,4 +1,4 @@
-"""Files are whole or not there, whatever stops the writer."""
+"""Files are complete or absent, whatever stops the writer."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_overwriting_must_be_allowed(tmp_path: Path) -> None:
 
 
 def test_of_many_writers_one_gets_a_free_name(tmp_path: Path) -> None:
-    """The name is free when all of them look; exactly one may have it."""
+    """The name is free when all of them check it; exactly one may get it."""
     file = tmp_path / "a.bin"
     ready, won, lost = threading.Barrier(8), [], []
 
@@ -137,9 +137,9 @@ def test_a_link_is_replaced_not_followed(tmp_path: Path) -> None:
 
 
 def test_impossible_goals_are_named(tmp_path: Path) -> None:
-    with pytest.raises(IsADirectoryError, match="is a folder: name a file"):
+    with pytest.raises(IsADirectoryError, match="is a directory: give the name of a file"):
         write_atomically(tmp_path, b"")
-    with pytest.raises(FileNotFoundError, match=r"no folder .*absent; make it first"):
+    with pytest.raises(FileNotFoundError, match=r"directory .*absent does not exist, make it first"):
         write_atomically(tmp_path / "absent" / "a.bin", b"")
 
 

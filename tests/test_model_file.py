@@ -18,11 +18,11 @@ import pytest
 import safetensors.numpy
 from numpy.typing import NDArray
 
-from epitomes import Epitome, model_file
+from epitomes import Epitome, model_info
+from epitomes.described_file import as_json, pack
 from epitomes.model_file import MAX_BYTES, MAX_HEADER, ModelError, Provenance, inspect, load, save
 from epitomes.phi import GatherPhi, Phi, UnionPhi, flat, turned, union, windows
 from epitomes.phi.description import Description, describe
-from epitomes.tensor_file import as_json, pack
 
 # A file describes windows, turns and one union of them; the others mix pixels or nest unions.
 UNDESCRIBED = {name for name, phi in phi_cases.NAMED.items() if not isinstance(phi, GatherPhi)} | {"union of union"}
@@ -148,6 +148,37 @@ def test_safetensors_reads_what_we_write_and_we_read_what_it_writes(small: Path,
     assert inspect(theirs) == dataclasses.replace(inspect(small), n_bytes=theirs.stat().st_size)
 
 
+def test_a_file_of_the_first_release(tmp_path: Path) -> None:
+    """Written before the safetensors package wrote these files: it is read, and saving it again gives its bytes."""
+    description = (
+        '{"format":"epitome","n_atoms":6,"phi":{"joined":false,"parts":[{"border":["valid","valid"],"shape":[3,4],'
+        '"turns":"none"}],"patch_shape":[2,2],"support":null},"provenance":{"lam":0.1,"made_with":"a test","mean":'
+        '"centred","n_steps":7,"note":"two\\nlines","seed":3,"sigma":25.0,"source":"n\\u00e4ture","units":'
+        '"grey levels"},"version":1}'
+    )
+    header = {
+        "__metadata__": {
+            "description": description,
+            "sha256": "5f455c58be1a51a5e8f69f1833fe60e00bafec0682112f25dee1287245c5b244",
+        },
+        "epitomes": {"dtype": "F32", "shape": [3, 4], "data_offsets": [0, 48]},
+    }
+    old, new = tmp_path / "old.epitome", tmp_path / "new.epitome"
+    text = json.dumps(header, separators=(",", ":"))
+    put_together(old, text + " " * (-len(text) % 8), np.arange(12, dtype="<f4").tobytes())
+    np.testing.assert_array_equal(load(old).pixels, np.arange(12).reshape(3, 4))
+    assert inspect(old).provenance == PROVENANCE
+    save(new, load(old), inspect(old).provenance)
+    assert new.read_bytes() == old.read_bytes()
+
+
+def test_swapped_arguments_are_named(tmp_path: Path) -> None:
+    epitome = noise(flat(2, (3, 3)))
+    with pytest.raises(TypeError, match=r"the path comes first, save\(path, epitome\)"):
+        save(epitome, tmp_path / "a.epitome")  # type: ignore[arg-type]
+    assert os.listdir(tmp_path) == []
+
+
 def test_overwriting_must_be_allowed(small: Path) -> None:
     epitome = noise(flat(2, (3, 3)))
     before = small.read_bytes()
@@ -160,12 +191,12 @@ def test_overwriting_must_be_allowed(small: Path) -> None:
 
 def test_save_refuses_what_load_would(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file, phi = tmp_path / "a.epitome", windows((4, 5), (2, 3))
-    with pytest.raises(ValueError, match="all zero"):
+    with pytest.raises(ValueError, match="all pixels of the epitome are zero"):
         save(file, Epitome(np.zeros((4, 5)), phi))
     with pytest.raises(ValueError, match=f"at most {MAX_HEADER} are allowed"):
         save(file, noise(phi), Provenance(note="x" * MAX_HEADER))
-    monkeypatch.setattr(model_file, "MAX_ENTRIES", 9 * 6 - 1)  # p m is 9 x 6
-    with pytest.raises(ValueError, match="54 entries, model files stop at 53"):
+    monkeypatch.setattr(model_info, "MAX_ENTRIES", 9 * 6 - 1)  # p m is 9 x 6
+    with pytest.raises(ValueError, match="54 entries, a model file may describe at most 53"):
         save(file, noise(phi))
     with pytest.raises(TypeError, match="needs an Epitome, got ndarray"):
         save(file, np.ones((4, 5)))  # type: ignore[arg-type]
@@ -269,10 +300,10 @@ def test_cut_at_every_length(small: Path) -> None:
     header = 8 + int.from_bytes(content[:8], "little")
     for length in range(len(content)):
         small.write_bytes(content[:length])
-        refused(small, "or cut short" if length < header else "cut short or damaged")
+        refused(small, "or truncated" if length < header else "truncated or damaged")
     for tail in (b"\0", content):
         small.write_bytes(content + tail)
-        refused(small, "cut short or damaged")
+        refused(small, "truncated or damaged")
 
 
 def test_a_flipped_bit_in_every_byte(small: Path) -> None:
@@ -303,7 +334,7 @@ def test_files_of_other_kinds(tmp_path: Path, rng: np.random.Generator) -> None:
     np.save(buffer, np.ones(3))
     for content in (b"", b"hello", bytes(10_000), rng.bytes(10_000), buffer.read_bytes(), b"\x80\x04N." * 99):
         file.write_bytes(content)
-        refused(file, "no epitome file")
+        refused(file, "not an epitome file")
     file.write_bytes(safetensors.numpy.save({"weights": np.ones(3, np.float32)}))
     refused(file, "metadata must be a description and a sha256")
 
@@ -427,11 +458,11 @@ def test_wrong_descriptions(tmp_path: Path, where: tuple[str | int, ...], key: s
 @pytest.mark.parametrize(
     ("where", "key", "value", "match"),
     [
-        (PHI, "support", [1] * 6, "support must be a text"),
+        (PHI, "support", [1] * 6, "support must be a string"),
         (PHI, "patch_shape", [5, 3], "do not fit in an epitome"),
         (PHI, "patch_shape", [], "do not fit in an epitome"),
-        (PART, "border", ["valid", "periodical"], "border must have a word"),
-        (PART, "border", ["valid"], "border must have a word"),
+        (PART, "border", ["valid", "periodical"], "border must be one of"),
+        (PART, "border", ["valid"], "border must be one of"),
         (PART, "turns", "some", "turns must be one of"),
         (FROM, "lam", -1, "lam must be a finite number"),
     ],
@@ -454,7 +485,7 @@ def test_missing_keys(tmp_path: Path, key: str) -> None:
 
 def test_a_newer_version_gets_advice(tmp_path: Path) -> None:
     forged(tmp_path / "a.epitome", lambda described: described.update(version=2, phi="of the future"))
-    refused(tmp_path / "a.epitome", "written in version 2 of the format; this library reads 1: update it")
+    refused(tmp_path / "a.epitome", "written in version 2 of the format, this library reads up to 1: update it")
 
 
 @pytest.mark.parametrize(
@@ -463,10 +494,10 @@ def test_a_newer_version_gets_advice(tmp_path: Path) -> None:
         ({}, "the arrays must be"),
         ({"weights": np.ones((4, 5), np.float32)}, "the arrays must be"),
         ({"epitomes": np.ones((4, 5)), "code": np.ones(3)}, "the arrays must be"),
-        ({"epitomes": np.ones((5, 4))}, "needs the shape"),
-        ({"epitomes": np.ones(20)}, "needs the shape"),
+        ({"epitomes": np.ones((5, 4))}, "must have the shape"),
+        ({"epitomes": np.ones(20)}, "must have the shape"),
         ({"epitomes": np.ones((4, 5), np.int32)}, "F32 or all F64"),
-        ({"epitomes": np.zeros((4, 5))}, "all zero"),
+        ({"epitomes": np.zeros((4, 5))}, "all pixels are zero"),
         ({"epitomes": np.full((4, 5), np.nan)}, "NaN or infinite"),
         ({"epitomes": np.full((4, 5), -np.inf, np.float32)}, "NaN or infinite"),
     ],
@@ -507,7 +538,7 @@ def test_huge_dictionaries_cost_no_memory(tmp_path: Path) -> None:
     for change, shape in ((signal, (n,)), (turns, (128, 128))):
         forged(file, change, {"epitomes": np.ones(shape, np.float32)})
         tracemalloc.start()
-        refused(file, "entries, model files stop at")
+        refused(file, "entries, a model file may describe at most")
         assert tracemalloc.get_traced_memory()[1] < 2e6
         tracemalloc.stop()
 
@@ -569,9 +600,20 @@ def test_lying_places(small: Path) -> None:
     other = {"dtype": "F32", "shape": [20], "data_offsets": [0, 80]}
     for name in ("again", "epitomes.0", "\x1b[31m\n" * 500):
         put_together(file, good | {name: other}, data)  # two arrays on the same bytes
-        refused(file, "begins at byte 0 instead of 80")
+        refused(file, "the arrays must be")
     put_together(file, good, data)
     load(file)
+
+
+def test_arrays_that_do_not_fill_the_file(small: Path) -> None:
+    """Their dtypes and shapes are right, so only the places are wrong: `inspect` sees it without reading them."""
+    good, _, data = taken_apart(small)
+    for first, last, content in ((4, 84, data + bytes(4)), (0, 80, data + bytes(4)), (0, 80, data[:-4])):
+        entry = good["epitomes"] | {"data_offsets": [first, last]}
+        put_together(small, good | {"epitomes": entry}, content)
+        with pytest.raises(ModelError, match="truncated or damaged"):
+            inspect(small)
+        refused(small, "truncated or damaged")
 
 
 def test_lying_json(small: Path) -> None:
@@ -610,4 +652,4 @@ def test_the_digest_covers_the_description(small: Path) -> None:
     described["provenance"]["note"] = "another"
     put_together(small, good | {"__metadata__": good["__metadata__"] | {"description": as_json(described)}}, data)
     assert inspect(small).provenance == dataclasses.replace(PROVENANCE, note="another")
-    refused(small, "damaged: the content does not have the sha256")
+    refused(small, "damaged: its content does not have the sha256")

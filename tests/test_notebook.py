@@ -1,4 +1,4 @@
-"""Notebook manners and plots: what people see of epitomes, fits and results."""
+"""Notebooks and plots: how epitomes, fits and results are shown."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ from PIL import Image
 import epitomes
 from epitomes import Epitome
 from epitomes.coders import OMP
+from epitomes.layout import Layout
 from epitomes.learn import Fit, Progress, cosines, smooth_noise
+from epitomes.noise import Noise
 from epitomes.notebook import html
 from epitomes.phi import windows
-from epitomes.restoration import Restored
+from epitomes.restoration import NonLocal, Plan, Restored
 
 
 @pytest.fixture
@@ -37,7 +39,22 @@ def fit(epitome: Epitome) -> Fit:
 
 @pytest.fixture
 def restored(fit: Fit, rng: np.random.Generator) -> Restored:
-    return Restored(rng.random((600, 900)), fit.epitome, fit, 2.5, 1.25)
+    return with_image(rng.random((600, 900)), fit)
+
+
+def with_image(image: np.ndarray, fit: Fit) -> Restored:
+    """A result with this image, as far as a notebook shows it."""
+    chosen = Plan(method=NonLocal(), noise=Noise.gaussian(1.0), layout=Layout.of(image.shape, spatial=1))
+    return Restored(
+        image=image,
+        noisy=image,
+        estimate=image,
+        plan=chosen,
+        epitome=fit.epitome,
+        fit=fit,
+        atoms_per_patch=2.5,
+        seconds=1.25,
+    )
 
 
 class Reader(HTMLParser):
@@ -100,7 +117,7 @@ def test_pictures_are_faithful_and_small(restored: Restored, epitome: Epitome) -
     ("shape", "mode", "words"),
     [
         ((30, 40, 3), "RGB", "restored image,"),
-        ((5, 30, 40), "L", "a slice in the middle"),
+        ((5, 30, 40), "L", "middle slice"),
         ((40,), "L", "restored image,"),
     ],
 )
@@ -117,16 +134,17 @@ def test_other_values_are_refused() -> None:
         html(3)
 
 
-def test_any_public_name_brings_the_manners() -> None:
+@pytest.mark.slow
+def test_any_public_name_brings_the_notebook_view() -> None:
     """A class gets its picture when it is first needed; nothing is imported for it before it is shown."""
     code = (
         "import sys, epitomes\n"
         "epitomes.denoise\n"
-        "from epitomes.restoration.result import Restored\n"
+        "from epitomes.restoration.restored import Restored\n"
         "from epitomes.learn.steps import Fit\n"
         "from epitomes.epitome import Epitome\n"
         "assert all(hasattr(kind, '_repr_html_') for kind in (Restored, Fit, Epitome))\n"
-        "assert not {'PIL', 'epitomes.draw', 'epitomes.notebook'} & set(sys.modules)\n"
+        "assert not {'PIL', 'jinja2', 'epitomes.draw', 'epitomes.notebook'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -161,12 +179,12 @@ def test_plots_return_their_axes(pyplot: object, epitome: Epitome, fit: Fit, rng
 
 
 @pytest.mark.parametrize("shape", [(20, 30), (20, 30, 3)])
-def test_before_after_and_what_was_taken(pyplot: object, shape: tuple[int, ...], rng: np.random.Generator) -> None:
+def test_before_after_and_residual(pyplot: object, shape: tuple[int, ...], rng: np.random.Generator) -> None:
     clean = np.broadcast_to(np.linspace(0, 200, 30)[:, None], (20, 30, 3))[..., : (shape[2] if len(shape) > 2 else 1)]
     clean = clean.reshape(shape)
     noisy = clean + rng.standard_normal(shape)
     axes = epitomes.plot.restored(noisy, clean)
-    assert [one.get_title() for one in axes] == ["noisy", "restored", "taken away"]
+    assert [one.get_title() for one in axes] == ["noisy", "denoised", "residual"]
     if len(shape) == 2:
         np.testing.assert_array_equal(axes[2].images[0].get_array(), noisy - clean)
         assert axes[0].images[0].get_clim() == axes[1].images[0].get_clim()
@@ -174,7 +192,7 @@ def test_before_after_and_what_was_taken(pyplot: object, shape: tuple[int, ...],
     assert list(again) == list(axes)
     with pytest.raises(ValueError, match="noisy has shape"):
         epitomes.plot.restored(noisy[1:], clean)
-    with pytest.raises(ValueError, match="axes needs 3 of them, got 2"):
+    with pytest.raises(ValueError, match="axes must be 3, got 2"):
         epitomes.plot.restored(noisy, clean, axes=axes[:2])
 
 

@@ -14,6 +14,7 @@ from epitomes import demo, kernels
 README = Path(__file__).parent.parent / "README.md"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(kernels.isa == "reference", reason="the reference is too slow for a whole picture")
 def test_six_lines_denoise(rng: np.random.Generator) -> None:
     (lines,) = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)

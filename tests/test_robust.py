@@ -21,11 +21,12 @@ native = pytest.mark.skipif(kernels.isa == "reference", reason="the reference ru
 
 
 def hard_work(rng: np.random.Generator) -> tuple[Dictionary, np.ndarray]:
-    """Codes with a hundred atoms per patch: minutes of work if nobody stops it."""
+    """Codes with a hundred atoms per patch: minutes of work unless stopped."""
     return Dictionary(rng.standard_normal((1500, 200))), rng.standard_normal((200_000, 200))
 
 
 @native
+@pytest.mark.serial
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("coder", [OMP(), Lasso(lam=1e-3), LassoLARS(lam=1e-3)], ids=repr)
 def test_interrupt_is_heard_within_a_fifth_of_a_second(coder: OMP, threads: int, rng: np.random.Generator) -> None:
@@ -77,6 +78,7 @@ def test_many_threads_share_one_dictionary(rng: np.random.Generator) -> None:
     assert all(np.array_equal(codes.data, expected.data) for codes in results)
 
 
+@pytest.mark.serial
 def test_an_error_in_a_block_stops_the_others() -> None:
     finished = []
 

@@ -1,7 +1,6 @@
-"""Claims of the paper, one file each: what it says of learning, as numbers and a drawing that can be made again.
+"""Claims of the paper about learning, one file each, as numbers and plots.
 
-Each file has `run(pictures, options)`, which yields rows and writes a PNG. Whether a claim holds is part of the row: a
-claim that does not is reported, not hidden.
+Each file has `run(pictures, options)`, which yields rows and writes a PNG. The row says whether the claim holds.
 """
 
 from __future__ import annotations
@@ -14,10 +13,11 @@ from benchmarks.record import Claim
 
 
 def run(options: Options) -> Iterator[Claim]:
+    """Measure all claims."""
     from benchmarks.claims import acceleration, flat, multiscale, patch_size, several
 
     if options.output is not None and options.output.is_file():
-        raise SystemExit(f"{options.output} is a file: --output names the folder for the drawings")
+        raise SystemExit(f"{options.output} is a file: pass a folder for the plots with --output")
     pictures = read_pictures(options.images)
     for claim in (acceleration, multiscale, flat, several, patch_size):
         yield from claim.run(pictures, options)

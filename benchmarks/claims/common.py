@@ -1,4 +1,4 @@
-"""What the claims share: a picture, a price, and a folder for the drawings."""
+"""What the claims share: an image, lambda, and a folder for the plots."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from benchmarks.pictures import Picture, middle, named
 from epitomes.formats import write
 
 PATCH = (8, 8)
-LAM = 60.0  # grey levels; the paper gives none for its pictures of epitomes
+LAM = 60.0  # grey levels; the paper gives no lambda for its figures
 
 
 def chosen(pictures: list[Picture], name: str, options: Options, *, crop: int) -> tuple[str, NDArray[np.float32]]:
-    """The picture of the paper, or the largest one; quick runs look at its middle."""
+    """Select the image of the paper, or the largest one; quick runs use its middle."""
     picture = named(pictures, name)
     return picture.name, middle(picture.pixels, crop) if options.quick else picture.pixels
 
 
 def drawn(options: Options, name: str, pixels: NDArray[np.uint8]) -> str:
-    """Write a drawing into the folder of the benchmarks; its name."""
+    """Write a plot and return its file name."""
     folder = options.output or Path("bench")
     folder.mkdir(parents=True, exist_ok=True)
     write(folder / f"{name}.png", pixels, overwrite=True)

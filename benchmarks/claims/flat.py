@@ -1,7 +1,7 @@
 """Section 4.3: "a multitude of epitomes of the same size as the considered patches is equivalent to a dictionary".
 
-Beside our steps with phi, the same alternate minimisation is written out for a plain matrix of atoms: no phi, no metric
-of the pixels, another rule for the length of a step. The objectives must agree after every step.
+The same alternate minimisation is done twice: by ours with phi, and for a plain matrix of atoms, atom by atom. The
+objectives must agree after every step.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def run(pictures: list[Picture], options: Options) -> Iterator[Claim]:
 
 
 def plain(X: Doubles, D: Doubles, coder: Lasso, n_steps: int, most: int, threads: int) -> tuple[Doubles, list[float]]:
-    """Codes, then atoms, again and again; the objective after each round."""
+    """Alternate codes and atoms; also return the objective after each step."""
     objectives, codes = [], None
     for _ in range(n_steps):
         codes = coder.encode(X, Dictionary(D), codes, threads=threads)
@@ -68,7 +68,7 @@ def plain(X: Doubles, D: Doubles, coder: Lasso, n_steps: int, most: int, threads
 
 
 def improved(D: Doubles, moments: Moments, lam: float, most: int) -> Doubles:
-    """Atom by atom: each has a formula while the others rest, so no length of a step is needed at all."""
+    """Update atom by atom: with the others fixed, the optimum of each has a formula."""
     D = D.copy()
     gram, cross, mass = moments.gram, moments.cross, moments.mass
     for _ in range(most):

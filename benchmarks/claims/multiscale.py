@@ -1,7 +1,8 @@
 """Section 4.2: reduced scales first, "to improve the results without increasing the computing time".
 
-From random starts, through three scales; then at full scale alone, for as many processor seconds. The start matters:
-white noise is what reduced scales help with, low-passed noise (the paper's start, section 4.4) is good already.
+Learning on three scales is compared with learning at full scale only, for the same processor time and from the same
+random starts: white noise, where reduced scales help, and low-passed noise, the paper's start (section 4.4), where they
+do not.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ STARTS = {"white noise": 0.0, "low-passed noise": 1.5}  # width of the filter
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """What is learned, from what, beginning with what."""
+    """An image, an epitome to learn from it, and a start."""
 
     image: NDArray[np.float32]
     shape: tuple[int, int]
@@ -44,7 +45,7 @@ class Case:
     threads: int
 
     def by_scales(self, seed: int) -> tuple[float, float]:
-        """The objective, and the processor seconds that it took."""
+        """Learn on three scales; return the objective and the processor time."""
         plan = scales(self.shape, PATCH, lam=LAM, n_steps=self.n_steps)
         start = smooth_noise(windows(plan[0].epitome_shape, plan[0].patch_shape), rng=seed, width=self.width)
         steps = multiscale(self.image, start, scales=plan, sample=SAMPLE, rng=seed, threads=self.threads)
@@ -52,18 +53,19 @@ class Case:
         return self.worth(learned), seconds
 
     def by_one(self, seed: int, seconds: float) -> float:
-        """The objective after as many processor seconds at full scale."""
+        """Learn at full scale for this processor time; return the objective."""
         start = smooth_noise(windows(self.shape, PATCH), rng=seed, width=self.width)
         patches, coder = Patches(self.image, PATCH), Lasso(lam=LAM)
         steps = alternate(patches, start, coder=coder, sample=SAMPLE, rng=seed, threads=self.threads)
         return self.worth(within(steps, seconds)[0])
 
     def worth(self, epitome: Epitome) -> float:
+        """Compute the objective of an epitome."""
         return objective(self.image, epitome, LAM, threads=self.threads)
 
 
 def within(steps: Iterator[Step], seconds: float) -> tuple[Epitome, float]:
-    """Learn until time is up or steps end; the step that crosses the line counts."""
+    """Learn until the time is over or the steps end; the last step is completed."""
     began = time.process_time()
     for step in steps:
         epitome, spent = step.epitome, time.process_time() - began

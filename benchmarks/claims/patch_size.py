@@ -1,7 +1,7 @@
 """Section 5.2: "learning epitomes with small patches seems to introduce finer details and structures".
 
-Pairs of epitomes as in figure 6, two scales, all but the width of the patch the same. Fine means a high mean spatial
-frequency, weighted by energy.
+Pairs of epitomes as in figure 6, learned on two scales, which differ in the patch width only. Fineness is the mean
+spatial frequency, weighted by energy.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def run(pictures: list[Picture], options: Options) -> Iterator[Claim]:
             "claim-patch-size",
             png_curve(
                 [Series("epitomes", list(widths), found)],
-                title="How fine epitomes are",
-                x_label="width of the patch",
+                title="Fineness of epitomes",
+                x_label="patch width",
                 y_label="mean frequency, cycles per pixel",
             ),
         ),

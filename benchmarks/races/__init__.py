@@ -1,1 +1,1 @@
-"""Speed at equal results. Each file has `run(options)`, which yields rows as they are measured."""
+"""Races: our speed against other libraries, one file each."""

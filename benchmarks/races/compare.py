@@ -1,4 +1,4 @@
-"""What all races share: run the rivals in turn, and fill the columns that do not depend on the race."""
+"""What the races of coders share: run the rivals in turn, and fill the columns that do not depend on the race."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from benchmarks.timing import Lap
 
 @dataclass(frozen=True, eq=False)
 class Finish:
-    """A rival at the finish: its laps, scaled to all patches, and its codes."""
+    """Times of a rival, scaled to all patches, and its codes."""
 
     rival: Rival
     lap: Lap[Any]
@@ -26,11 +26,12 @@ class Finish:
 
     @property
     def peer_patches(self) -> int | None:
+        """Number of patches, if only a sample was coded."""
         return None if self.rival.chosen is None else len(self.rival.chosen)
 
 
 def race(rivals: list[Rival], n_patches: int, options: Options) -> dict[str, Finish]:
-    """Every rival once per round; codes are converted after the clock has stopped."""
+    """Run every rival once per round. Codes are converted outside the timing."""
     laps = timing.interleave(
         {rival.name: rival.run for rival in rivals},
         rounds=options.rounds,
@@ -46,7 +47,7 @@ def race(rivals: list[Rival], n_patches: int, options: Options) -> dict[str, Fin
 
 
 def row(name: str, ours: Finish, peer: Finish, picture: Picture, options: Options, epitome: str, seed: int) -> Race:
-    """The row of one pair; the race adds its own columns with `dataclasses.replace`."""
+    """Make the row of one pair; a race adds its own columns with `dataclasses.replace`."""
     return Race(
         race=name,
         image=picture.name,

@@ -1,7 +1,7 @@
-"""Race: all correlations of patches with atoms, the first cost of every coder, against the matrix product of NumPy.
+"""Race: all correlations of patches with atoms, the first step of every coder, against the matrix product of NumPy.
 
-The peak is what sgemm reaches on large square matrices in memory it already owns: the fastest that this machine
-multiplies. Ours is timed inside the kernel, where the coders use it, without a result array of `(n, p)` floats.
+"sgemm-peak" is sgemm on large square matrices with a preallocated result: the fastest product on this machine. Ours is
+timed as the coders use it, without a result array of `(n, p)` floats.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def run(options: Options) -> Iterator[Race]:
 
 
 def measure(problem: Problem, flops: float, options: Options) -> dict[str, Lap[object]]:
-    """Seconds of one pass over all patches, one thread."""
+    """Time one pass over all patches, with one thread."""
     engine = Epitome(problem.epitome.pixels, problem.epitome.phi).dictionary.engine
     block = np.ascontiguousarray(problem.rows[:4096])
     atoms = np.ascontiguousarray(problem.unit.T)
@@ -56,7 +56,7 @@ def measure(problem: Problem, flops: float, options: Options) -> dict[str, Lap[o
 
 
 def windows_of(problem: Problem) -> kernels.Windows:
-    """All patches of the picture, as the kernel takes them: the picture less its level, and the lines of windows."""
+    """Prepare all patches for the kernel: the image minus its level, and the lines of windows."""
     patches = Patches(problem.noisy, PATCH)
     image = np.subtract(problem.noisy, np.float32(patches.level))[:, :, None]
     return kernels.Windows(image, patches.positions[0].astype(np.int64), 0, patches.n_patches, True)

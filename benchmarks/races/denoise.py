@@ -1,8 +1,8 @@
-"""Race: denoising at sigma 25 against BM3D, on elapsed time and two threads; and the memory that large images need.
+"""Race: denoising at sigma 25 against BM3D, elapsed time with two threads; and peak memory for large images.
 
-"fast", "balanced" and "best" are the presets of the non-local mode. By the paper's method, "single" and "several" learn
-an epitome from the noisy picture and then denoise; "given" denoises with the single epitome that the library ships.
-Quality differs, so each row carries both PSNRs, and `--curve FILE` draws them over the time that they took.
+"fast", "balanced" and "best" are presets of the non-local method. By the paper's method, "single" and "several" learn
+one or twenty epitomes from the noisy image and then denoise; "given" denoises with the shipped single epitome. Quality
+differs, so each row has both PSNRs, and `--curve FILE` draws them over time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import judge, peak, timing
+from benchmarks import peak, timing
 from benchmarks.options import Options
 from benchmarks.pictures import Picture, add_noise, middle, read_pictures
 from benchmarks.record import Memory, Race
@@ -25,8 +25,9 @@ from benchmarks.start import PATCH, race_epitome
 from benchmarks.timing import Lap
 from epitomes.draw import Series, png_curve
 from epitomes.formats import write
-from epitomes.restoration import denoise, several, single
-from epitomes.restoration.presets import PRESETS
+from epitomes.restoration import NonLocal, Patchwise, Recipe, denoise
+from epitomes.restoration.non_local.presets import PRESETS
+from epitomes.validation import psnr
 
 SIGMA = 25
 PICTURES = ("house", "boat", "camera")
@@ -60,14 +61,16 @@ def measure(picture: Picture, seed: int, threads: int, options: Options) -> Iter
     if peer is None:
         return
     shipped, kind = race_epitome()
-    by_paper = partial(denoise, noisy, SIGMA, method="paper", threads=threads)
-    ours: dict[str, Runner] = {
-        "epitomes-single": lambda: by_paper(recipe=single(noisy, SIGMA)).image,
-        "epitomes-several": lambda: by_paper(recipe=several(noisy, SIGMA)).image,
-        "epitomes-given": lambda: by_paper(epitome=shipped).image,
+    methods = {
+        "single": Patchwise(recipe=Recipe(epitome_shape=(42, 42))),
+        "several": Patchwise(recipe=Recipe()),
+        "given": Patchwise(epitome=shipped),
+        **{preset: NonLocal(preset=preset) for preset in PRESETS},
     }
-    for preset in PRESETS:
-        ours[f"epitomes-{preset}"] = partial(by_preset, noisy, preset, threads)
+    ours: dict[str, Runner] = {
+        f"epitomes-{name}": partial(denoise, noisy, SIGMA, method=method, threads=threads)
+        for name, method in methods.items()
+    }
     laps = timing.interleave(
         {**ours, PEER: peer}, rounds=1 if options.quick else options.rounds, clock="wall", patience=options.patience
     )
@@ -76,12 +79,8 @@ def measure(picture: Picture, seed: int, threads: int, options: Options) -> Iter
         yield row(name, laps[name], laps[PEER], clean, picture, kind, seed, threads, n_patches)
 
 
-def by_preset(noisy: NDArray[np.float32], preset: str, threads: int) -> NDArray[Any]:
-    return denoise(noisy, SIGMA, preset=preset, threads=threads).image
-
-
 def draw_curve(path: Path, found: Sequence[Race]) -> None:
-    """Quality over time on the largest picture, medians over the draws: one line through the presets."""
+    """Draw PSNR over time for the largest image: one line through the presets, medians over noise realisations."""
     size = max(race.n_patches for race in found)
     races = [race for race in found if race.n_patches == size]
 
@@ -90,13 +89,13 @@ def draw_curve(path: Path, found: Sequence[Race]) -> None:
         return statistics.median(race.seconds for race in same), statistics.fmean(race.psnr or 0.0 for race in same)
 
     lines = {"non-local: fast, balanced, best": [at(f"epitomes-{preset}") for preset in PRESETS]}
-    lines["paper, one learned"] = [at("epitomes-single")]
-    lines["paper, twenty learned"] = [at("epitomes-several")]
+    lines["paper, one epitome"] = [at("epitomes-single")]
+    lines["paper, twenty epitomes"] = [at("epitomes-several")]
     peers = [(race.peer_seconds, race.peer_psnr or 0.0) for race in races if race.method == "epitomes-fast"]
     lines[PEER] = [(statistics.median(x for x, _ in peers), statistics.fmean(y for _, y in peers))]
     chart = png_curve(
         [Series(name, [x for x, _ in points], [y for _, y in points]) for name, points in lines.items()],
-        title=f"{races[0].image}, sigma {SIGMA}: quality over time, {races[0].threads} threads",
+        title=f"{races[0].image}, sigma {SIGMA}: PSNR over time, {races[0].threads} threads",
         x_label="seconds",
         y_label="PSNR in dB",
         log_x=True,
@@ -133,19 +132,20 @@ def row(
         epitome=kind,
         seed=seed,
         sigma=SIGMA,
-        psnr=judge.psnr(clean, ours.result),
-        peer_psnr=judge.psnr(clean, peer.result),
+        psnr=psnr(clean, ours.result),
+        peer_psnr=psnr(clean, peer.result),
     )
 
 
 def memory(width: int, threads: int) -> Memory:
-    found = peak.of_denoise(width, threads)
+    """Measure the paper's method with learning on a square image of that width."""
+    found = peak.measure(peak.Task(method="paper", height=width, width=width, threads=threads))
     return Memory(
         memory="denoise, learning included",
         width=width,
         height=width,
-        peak_mb=found["after"],
-        before_mb=found["before"],
-        bytes_per_pixel=(found["after"] - found["before"]) * 2**20 / width**2,
+        peak_mb=found.peak_mb,
+        before_mb=found.before_mb,
+        bytes_per_pixel=found.used_mb * 2**20 / width**2,
         threads=threads,
     )

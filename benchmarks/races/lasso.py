@@ -1,7 +1,7 @@
-"""Race: the weighted lasso on about 20 000 noisy patches, at prices that leave 2, 5 and 10 atoms per patch.
+"""Race: the weighted lasso on about 20 000 noisy patches, with lambda such that patches have 2, 5 and 10 atoms.
 
-The patches are all those of a band of the picture, so that ours can use their overlap. "Warm" starts from the codes
-on atoms that differ by 3.4 %, as happens between two steps of learning; the peers cannot start warm and race cold.
+The patches are all those of a band of the image, so that ours can use their overlap. A warm start begins with codes on
+atoms that differ by 3.4 %, as between two steps of learning. The peers have no warm start.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def run(options: Options) -> Iterator[Race]:
 
 
 def band(noisy: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Full-width rows from the middle of the picture that hold about `N_PATCHES` patches."""
+    """Cut rows from the middle of the image that hold about `N_PATCHES` patches."""
     per_row = noisy.shape[1] - PATCH[1] + 1
     height = min(noisy.shape[0], round(N_PATCHES / per_row) + PATCH[0] - 1)
     top = (noisy.shape[0] - height) // 2
@@ -51,7 +51,7 @@ def band(noisy: NDArray[np.float32]) -> NDArray[np.float32]:
 def measure(
     picture: Picture, noisy: NDArray[np.float32], target: int, seed: int, epitome: Epitome, kind: str, options: Options
 ) -> Iterator[Race]:
-    lam = price(Problem(noisy, epitome, options.threads), target)
+    lam = lam_for(Problem(noisy, epitome, options.threads), target)
     problem = Problem(noisy, epitome, options.threads, lam=lam)
     coder = Lasso(lam=lam)
     start = coder.encode(Patches(noisy, PATCH), moved(epitome, MOVED).dictionary)
@@ -84,8 +84,8 @@ def measure(
             )
 
 
-def price(problem: Problem, target: int) -> float:
-    """The lam at which ours has about `target` atoms per patch, found on every eighth patch."""
+def lam_for(problem: Problem, target: int) -> float:
+    """Find the lambda at which ours has about `target` atoms per patch, on every eighth patch."""
     rows = np.ascontiguousarray(problem.rows[::8])
     dictionary = Dictionary(problem.atoms)
     highest = float(np.abs(rows @ problem.unit.T).max())
@@ -98,11 +98,12 @@ def price(problem: Problem, target: int) -> float:
 
 
 def gap(problem: Problem, finish: Finish) -> float:
+    """Compute the largest relative duality gap of a rival."""
     return judge.relative_gap(problem.rows[finish.rival.indices], problem.atoms, finish.codes, problem.lam)
 
 
 def differences(problem: Problem, first: Finish, peer: Finish) -> NDArray[np.float64]:
-    """(ours - peer) / peer of the patches that both have coded."""
+    """Compute (ours - peer) / peer for the patches that both coded."""
     rows = problem.rows[peer.rival.indices]
     mine = judge.objective(rows, problem.atoms, first.codes[peer.rival.indices], problem.lam)
     theirs = judge.objective(rows, problem.atoms, peer.codes, problem.lam)

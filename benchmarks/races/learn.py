@@ -1,7 +1,7 @@
-"""Race: how soon an epitome is as good as the one that the paper's algorithm, on SPAMS, has after twenty iterations.
+"""Race: the time until an epitome is as good as that of the paper's algorithm, on SPAMS, after twenty iterations.
 
-All start from the same epitome and see the same patches. Seconds are taken after every iteration. Then the judge codes
-all patches with one and the same coder and evaluates Eq. 3: the ratio is the peer's time to its last epitome over our
+All start from the same epitome and see the same patches. The time is taken after every iteration. Afterwards all
+patches are coded with the same coder, and Eq. 3 is evaluated. The ratio is the peer's time to its last epitome over our
 time to the first one that is no worse.
 """
 
@@ -37,9 +37,9 @@ PATIENCE = 2
 
 @dataclass(frozen=True)
 class Size:
-    """How much is learned from how much."""
+    """Size of the problem."""
 
-    crop: int | None  # width of the part of the picture; None: all of it
+    crop: int | None  # width of the part of the image; None: all of it
     side: int  # of the epitome
     iterations: int  # of the peer
     rounds: int
@@ -51,7 +51,7 @@ QUICK = Size(crop=88, side=28, iterations=8, rounds=1)
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """The epitomes on the way, and the seconds from the beginning to each."""
+    """The epitome after each iteration, and the seconds until then."""
 
     seconds: tuple[float, ...]
     epitomes: tuple[Epitome, ...]
@@ -70,7 +70,7 @@ def run(options: Options) -> Iterator[Race]:
 
 
 def measure(problem: Problem, picture: Picture, size: Size, seed: int, options: Options) -> Iterator[Race]:
-    """One row for each of ours."""
+    """Yield one row for each of our learners."""
     if spams_alternate.learner(problem) is None:
         return
     clock = timing.clock_name(options.threads)
@@ -85,7 +85,7 @@ def measure(problem: Problem, picture: Picture, size: Size, seed: int, options: 
     goal = courses[PEER][0].epitomes[-1]
     peer = Lap(tuple(course.seconds[-1] for course in courses[PEER]), goal)
     for name in ("epitomes", "epitomes-online"):
-        epitomes = courses[name][0].epitomes  # the seed decides them: they are the same in every round
+        epitomes = courses[name][0].epitomes  # the same in every round, because they depend on the seed alone
         reached = first_at_most(epitomes, value(goal), value)
         at = len(epitomes) - 1 if reached is None else reached
         ours = Lap(tuple(course.seconds[at] for course in courses[name]), epitomes[at])
@@ -93,9 +93,10 @@ def measure(problem: Problem, picture: Picture, size: Size, seed: int, options: 
 
 
 def competitors(problem: Problem, size: Size) -> dict[str, tuple[Callable[[], Iterator[Epitome]], int]]:
-    """Each with the number of its steps: ours may take `PATIENCE` times as many, because time is what counts.
+    """Return all learners with their numbers of steps.
 
-    A step of online is a batch; it makes as many passes over the patches as the peer.
+    `alternate` makes `PATIENCE` times as many as the peer, since only the time counts. `online` makes as many passes
+    over the patches as the peer; each of its steps is a batch.
     """
     coder, start, threads = Lasso(lam=problem.lam), problem.epitome, problem.threads
 
@@ -114,10 +115,12 @@ def competitors(problem: Problem, size: Size) -> dict[str, tuple[Callable[[], It
 
 
 def epitomes_of(steps: Iterator[Step]) -> Iterator[Epitome]:
+    """Return the epitome of each step."""
     return (step.epitome for step in steps)
 
 
 def walk(epitomes: Iterator[Epitome], n_steps: int, clock: str) -> Course:
+    """Make so many steps and take the time after each."""
     now = time.process_time if clock == "cpu" else time.perf_counter
     began, marks, found = now(), [], []
     for epitome in islice(epitomes, n_steps):
@@ -127,7 +130,7 @@ def walk(epitomes: Iterator[Epitome], n_steps: int, clock: str) -> Course:
 
 
 def worth(problem: Problem) -> Callable[[Epitome], float]:
-    """Eq. 3 per patch in float64, over all patches, at codes of one coder for everybody."""
+    """Return a function that computes Eq. 3 per patch in float64, over all patches, with one coder."""
     patches = Patches(problem.noisy.astype(np.float64), PATCH)
     rows = patches.rows(0, len(patches))[0]
     coder = Lasso(lam=problem.lam, tol=1e-7)
@@ -142,7 +145,7 @@ def worth(problem: Problem) -> Callable[[Epitome], float]:
 
 
 def first_at_most(epitomes: tuple[Epitome, ...], goal: float, value: Callable[[Epitome], float]) -> int | None:
-    """The place of the first epitome that is worth at most `goal`, by halving: they get better and better."""
+    """Find the first epitome with a value of at most `goal` by bisection, since the values decrease."""
     if value(epitomes[-1]) > goal:
         return None
     low, high = 0, len(epitomes) - 1

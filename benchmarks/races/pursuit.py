@@ -1,6 +1,6 @@
-"""Race: error-bounded pursuit of all 8 x 8 patches of noisy pictures, until the error is what the noise explains.
+"""Race: error-bounded pursuit of all 8 x 8 patches of noisy images, up to the noise.
 
-Against SPAMS, which computes orthogonal least squares too, so that the supports must be identical; and plain OMP
+OLS against SPAMS, which computes orthogonal least squares too, so that the supports must be identical; and plain OMP
 against scikit-learn.
 """
 
@@ -19,7 +19,7 @@ from epitomes import Epitome
 from epitomes.coders import OLS, OMP
 
 SIGMAS = (25, 10, 5)
-GAIN = 1.15  # of the noise level, as in K-SVD denoising
+RESIDUAL_FACTOR = 1.15  # times the noise level, as in K-SVD denoising
 PAIRS = (("epitomes", "spams"), ("epitomes-fresh", "spams"), ("epitomes-rows", "spams"), ("epitomes-omp", "sklearn"))
 
 
@@ -32,7 +32,7 @@ def run(options: Options) -> Iterator[Race]:
 
 
 def measure(picture: Picture, sigma: int, seed: int, epitome: Epitome, kind: str, options: Options) -> Iterator[Race]:
-    bound = 64 * (GAIN * sigma) ** 2
+    bound = 64 * (RESIDUAL_FACTOR * sigma) ** 2
     problem = Problem(add_noise(picture.pixels, sigma, seed), epitome, options.threads, residual=bound)
     rivals = [
         ours.on_windows("epitomes", OLS(residual=bound), problem),

@@ -1,4 +1,4 @@
-"""Race: ours against itself, several threads against one, on a large picture. The bits must be equal."""
+"""Race: several threads against one, on a large image. The bits must be equal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks import judge
 from benchmarks.options import Options
 from benchmarks.pictures import add_noise, named, read_pictures
 from benchmarks.races import compare
-from benchmarks.races.pursuit import GAIN
+from benchmarks.races.pursuit import RESIDUAL_FACTOR
 from benchmarks.record import Race
 from benchmarks.rivals import Problem, ours
 from benchmarks.start import race_epitome
@@ -26,7 +26,7 @@ def run(options: Options) -> Iterator[Race]:
     picture = named(read_pictures(options.images), "boat")
     epitome, kind = race_epitome()
     for sigma in SIGMAS:
-        bound = 64 * (GAIN * sigma) ** 2
+        bound = 64 * (RESIDUAL_FACTOR * sigma) ** 2
         one = Problem(add_noise(picture.pixels, sigma, 0), epitome, 1, residual=bound)
         many = replace(one, threads=several.threads)
         names = f"epitomes-{many.threads}-threads", "epitomes-1-thread"
@@ -45,6 +45,6 @@ def run(options: Options) -> Iterator[Race]:
 
 
 def same_bits(first: csr_array, second: csr_array) -> bool:
-    """The same atoms with the same coefficients to the last bit."""
+    """Compare atoms and coefficients to the last bit."""
     parts = ("indptr", "indices", "data")
     return all(np.array_equal(getattr(first, part), getattr(second, part)) for part in parts)

@@ -1,4 +1,4 @@
-"""BM3D by its authors' package (closed native code, its own licence): the denoiser that everybody compares with."""
+"""BM3D by its authors' package (closed native code, its own licence), the usual reference for denoising."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Image = NDArray[np.floating]
 
 
 def denoiser(noisy: NDArray[np.float32], sigma: float, threads: int) -> Callable[[], Image] | None:
-    """Both of its stages with its default profile; None where it is not installed."""
+    """Return both stages with the default profile; None if it is not installed."""
     if not installed("bm3d", "bm3d"):
         return None
     import bm3d

@@ -1,8 +1,8 @@
-"""Ours, in three ways of use.
+"""Our coders, used in three ways.
 
-The clock covers the patches of the picture and their CSR codes. A dictionary is prepared once (norms, packed atoms,
-Gram matrix) and then codes any number of pictures, so `on_windows` and `on_rows` begin with a prepared one; `fresh`
-prepares it under the clock, for who codes a single picture. SPAMS prepares its Gram matrix in every call.
+The time covers the extraction of patches and their CSR codes. A dictionary is prepared once (norms, packed atoms, Gram
+matrix) and then codes any number of images, so `on_windows` and `on_rows` start with a prepared one. `fresh` includes
+the preparation, as for a single image. SPAMS prepares its Gram matrix in every call.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from epitomes.coders import OLS, OMP, Lasso
 
 
 def as_they_are(codes: csr_array) -> csr_array:
+    """Return the codes, which need no conversion."""
     return codes
 
 
 def on_windows(name: str, coder: OLS | OMP | Lasso, problem: Problem, start: csr_array | None = None) -> Rival:
-    """From the picture: lazy patches, structural correlation."""
+    """Code the image: lazy patches, structural correlation."""
     dictionary = prepared(Epitome(problem.epitome.pixels, problem.epitome.phi).dictionary)
 
     def run() -> csr_array:
@@ -30,7 +31,7 @@ def on_windows(name: str, coder: OLS | OMP | Lasso, problem: Problem, start: csr
 
 
 def fresh(name: str, coder: OLS | OMP | Lasso, problem: Problem) -> Rival:
-    """As `on_windows`, with a new epitome each time, so that nothing is prepared."""
+    """Code as `on_windows`, with a new epitome each time, so that nothing is prepared."""
 
     def run() -> csr_array:
         dictionary = Epitome(problem.epitome.pixels, problem.epitome.phi).dictionary
@@ -40,7 +41,7 @@ def fresh(name: str, coder: OLS | OMP | Lasso, problem: Problem) -> Rival:
 
 
 def on_rows(name: str, coder: OLS | OMP | Lasso, problem: Problem, start: csr_array | None = None) -> Rival:
-    """From a matrix of patches that is in memory already, as the peers have it."""
+    """Code a matrix of patches in memory, as the peers do."""
     rows, dictionary = problem.rows, prepared(Dictionary(problem.atoms))
 
     def run() -> csr_array:
@@ -50,5 +51,6 @@ def on_rows(name: str, coder: OLS | OMP | Lasso, problem: Problem, start: csr_ar
 
 
 def prepared(dictionary: Dictionary) -> Dictionary:
-    assert dictionary.engine is not None  # asking for it is the preparation
+    """Prepare the dictionary."""
+    assert dictionary.engine is not None  # computed when it is first used
     return dictionary

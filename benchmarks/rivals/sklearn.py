@@ -1,4 +1,4 @@
-"""scikit-learn. It loops over patches in Python, so it codes a sample of them and its time is scaled to all."""
+"""scikit-learn. It loops over patches in Python, so it codes a sample, and its time is scaled to all patches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SAMPLE = 100
 
 
 def pursuit(problem: Problem) -> list[Rival]:
-    """Plain OMP on the Gram matrix. Patches already below the bound are spared: it would give them an atom each."""
+    """Return plain OMP on the Gram matrix. Patches below the bound are left out, since it would give each an atom."""
     if not installed("sklearn", "scikit-learn"):
         return []
     from sklearn.linear_model import orthogonal_mp_gram
@@ -38,7 +38,7 @@ def pursuit(problem: Problem) -> list[Rival]:
 
 
 def lasso(problem: Problem) -> list[Rival]:
-    """LARS, through the function that its dictionary learning uses."""
+    """Return LARS, by the function that its dictionary learning uses."""
     if not installed("sklearn", "scikit-learn"):
         return []
     from sklearn.decomposition import sparse_encode
@@ -53,13 +53,13 @@ def lasso(problem: Problem) -> list[Rival]:
 
 
 def sample(problem: Problem) -> NDArray[np.intp]:
-    """Patches spread evenly over the picture."""
+    """Select patches that are spread evenly over the image."""
     n = len(problem.rows)
     return np.unique(np.linspace(0, n - 1, min(SAMPLE, n)).astype(np.intp))
 
 
 def quiet(run: Any) -> Any:
-    """Its warnings about nearly dependent atoms are true of any epitome and not news here."""
+    """Suppress warnings about nearly dependent atoms, which every epitome has."""
 
     def silent() -> Any:
         with warnings.catch_warnings():

@@ -14,6 +14,7 @@ from benchmarks.rivals import Problem, Rival, installed
 
 
 def pursuit(problem: Problem) -> list[Rival]:
+    """Return its pursuit."""
     if not installed("spams", "spams-bin"):
         return []
     import spams
@@ -30,6 +31,7 @@ def pursuit(problem: Problem) -> list[Rival]:
 
 
 def lasso(problem: Problem) -> list[Rival]:
+    """Return its lasso."""
     if not installed("spams", "spams-bin"):
         return []
     import spams
@@ -45,9 +47,10 @@ def lasso(problem: Problem) -> list[Rival]:
 
 
 def columns(problem: Problem) -> tuple[Any, Any]:
-    """`X (m, n)` and `D (m, p)` as SPAMS wants them; the transpose of C-ordered rows is in Fortran order already."""
+    """Return `X (m, n)` and `D (m, p)` in Fortran order, which the transpose of C-ordered rows already has."""
     return np.asfortranarray(problem.rows.T), np.asfortranarray(problem.unit.T)
 
 
 def as_codes(problem: Problem, found: Any) -> csr_array:
+    """Convert its output to codes for the atoms."""
     return problem.unscaled(csr_array(found.T))

@@ -2,7 +2,7 @@
 
 Sections 3 and 4.1: codes by LARS on unit atoms; then FISTA with backtracking on D, each step projected on the image of
 phi by averaging the copies of a pixel; D and A rescaled by the smallest norm. The sums `A'A` and `A'X` are made once
-per iteration, products are NumPy's, the projection is ours: nothing is slower than it has to be in this scheme.
+per iteration, products are NumPy's, and the projection is ours, so that the scheme is not slower than necessary.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ TOL = 1e-5  # stop once a step lowers the cost by less than this share of it
 
 
 def learner(problem: Problem) -> Iterator[Epitome] | None:
-    """Epitomes, one after each iteration, from that of the problem on; None where SPAMS is not installed."""
+    """Yield an epitome after each iteration; None if SPAMS is not installed."""
     return iterations(problem) if installed("spams", "spams-bin") else None
 
 
 def iterations(problem: Problem) -> Iterator[Epitome]:
+    """Yield an epitome after each iteration, starting from that of the problem."""
     import spams
 
     phi = problem.epitome.phi
@@ -49,7 +50,7 @@ def iterations(problem: Problem) -> Iterator[Epitome]:
 
 
 def fista(D: Doubles, gram: Doubles, cross: Doubles, mass: Doubles, problem: Problem) -> Doubles:
-    """Beck and Teboulle 2009 on `f(D) = 1/2 <A'A D, D> - <A'X, D> + lam sum_j mass_j |d_j|`, D in the image of phi."""
+    """Minimise `1/2 <A'A D, D> - <A'X, D> + lam sum_j mass_j |d_j|` over the image of phi (Beck and Teboulle, 2009)."""
     lam, phi = problem.lam, problem.epitome.phi
 
     def cost(D: Doubles, GD: Doubles) -> float:

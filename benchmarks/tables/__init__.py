@@ -1,4 +1,4 @@
-"""Tables: the quality of denoising beside the numbers that the paper prints, measured by `epitomes.paper`."""
+"""Tables of denoising quality. Those of the paper are measured by `epitomes.paper`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from epitomes.paper import Row, Setting, find_photos
 
 
 def setting(options: Options) -> Setting:
-    """What the command line asked for, in the terms of `epitomes.paper`; notes about the pictures go to stderr."""
+    """Convert the options to those of `epitomes.paper`; notes about the images go to stderr."""
     photos = find_photos(options.images)
     for note in photos.notes:
         print(f"# {note}", file=sys.stderr)
@@ -18,7 +18,7 @@ def setting(options: Options) -> Setting:
 
 
 def as_table(row: Row) -> Table:
-    """The columns that benchmarks record."""
+    """Convert a row of `epitomes.paper`."""
     return Table(
         table=row.table,
         row=row.row,

@@ -1,14 +1,14 @@
-"""Ablation: the preset "balanced" at sigma 25 with one thing changed at a time, each with what it costs.
+"""Ablation: the preset "balanced" at sigma 25 with one change at a time.
 
-    no grouping      the pilot alone: every patch by itself, over the shipped epitome
+    no grouping      only the pilot: every patch by itself, with the shipped epitome
     DCT              cosines instead of the epitome, in the pilot and in every pass: m atoms for patches of m pixels
-    flat, adapted    512 atoms learned from the estimate of the pilot. They have seen the picture; the epitome has not
-    flat, natural    512 atoms learned from natural pictures, as the epitome was; only with --held-out DIR
-    no feedback      without the passes that give back a share of what was left out
-    no adaptation    the epitome stays as it was shipped; only if the preset adapts it
-    one patch size   each pass with the first of its patch sizes alone
+    flat, adapted    512 atoms learned from the estimate of the pilot. Unlike the epitome, they have seen the image
+    flat, natural    512 atoms learned from natural images, as the epitome was; only with --held-out DIR
+    no feedback      without residual feedback
+    no adaptation    without adapting the epitome to the image; only if the preset does so
+    one patch size   each pass with the first of its patch sizes only
 
-A flat dictionary serves one patch size, so that 512 atoms are learned for each; the epitome serves all of them.
+A flat dictionary has one patch size, so that 512 atoms are learned for each size. One epitome serves all sizes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ import numpy as np
 import scipy.fft
 from numpy.typing import NDArray
 
-from benchmarks import judge
 from benchmarks.make_epitomes import LAM, draw
 from benchmarks.options import Options
 from benchmarks.pictures import Picture, add_noise, apart, from_files, middle
@@ -35,9 +34,11 @@ from epitomes.coders import Lasso
 from epitomes.learn import cosines, natural, online
 from epitomes.learn import run as run_steps
 from epitomes.phi import GatherPhi, windows
-from epitomes.restoration import denoise, groupwise
-from epitomes.restoration.passes import AdaptPass, AtomsPass, FeedbackPass, Pass, State, fitting
-from epitomes.restoration.presets import passes_of
+from epitomes.restoration import NonLocal, denoise
+from epitomes.restoration.non_local import AdaptPass, AtomsPass, FeedbackPass, Pass
+from epitomes.restoration.non_local.passes import Advance, State, fitted_patch
+from epitomes.restoration.non_local.presets import passes_of
+from epitomes.validation import psnr
 
 SIGMA = 25.0
 PICTURES = ("house", "peppers", "cameraman", "barbara")
@@ -47,16 +48,16 @@ N_ATOMS = 512
 BATCH = 4096
 N_STEPS = 100  # batches of learning
 QUICK_STEPS = 10
-PRICE = 0.6  # lam over sigma, to learn from an estimate: little noise is left in it
+LAM_PER_SIGMA = 0.6  # to learn from an estimate, which has little noise
 QUICK_CROP = 96
 
-ForSide = Callable[[int], Epitome]  # the side of a patch to the epitome that serves it
+ForSide = Callable[[int], Epitome]  # from the side of a patch to its epitome
 Image = NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
 class Variant:
-    """What the pilot codes with, and the passes after it."""
+    """The epitome of the pilot, and the passes after it."""
 
     name: str
     pilot: Epitome
@@ -65,18 +66,25 @@ class Variant:
 
 @dataclass(frozen=True, eq=False)
 class Otherwise:
-    """A pass with another epitome for each of its patch sizes."""
+    """A pass with its own epitome for each patch size."""
 
     step: AtomsPass
     epitome: ForSide
 
-    def run(self, state: State, threads: int | None) -> State:
-        parts = [
-            dataclasses.replace(self.step, patches=(side,))
-            .run(dataclasses.replace(state, epitome=self.epitome(fitting(side, state.noisy)[0])), threads)
-            .current
-            for side in self.step.patches
-        ]
+    @property
+    def cost(self) -> float:
+        """That of the pass."""
+        return self.step.cost
+
+    def run(self, state: State, *, seed: int, threads: int | None, advance: Advance | None = None) -> State:
+        """Make the pass once for each patch size, and average."""
+        parts = []
+        for side in self.step.patches:
+            own = dataclasses.replace(state, epitome=self.epitome(fitted_patch(side, state)[0]))
+            one_size = dataclasses.replace(self.step, patches=(side,))
+            parts.append(one_size.run(own, seed=seed, threads=threads).current)
+            if advance is not None:
+                advance(len(parts) / len(self.step.patches))
         return dataclasses.replace(state, current=np.mean(parts, axis=0, dtype=np.float32))
 
 
@@ -97,38 +105,34 @@ def run(options: Options) -> Iterator[Ablation]:
 
 
 def measure(picture: Picture, seed: int, from_nature: ForSide | None, options: Options) -> Iterator[Ablation]:
-    """The whole first, then each change on the same noise."""
+    """Measure the unchanged method first, then each change on the same noise."""
     noisy = add_noise(picture.pixels, SIGMA, seed)
     whole = 0.0
     for variant in variants(noisy, from_nature, options):
         began = time.perf_counter()
         estimate = restored(noisy, variant, options.threads)
         seconds = time.perf_counter() - began
-        psnr = judge.psnr(picture.pixels, estimate)
-        whole = psnr if variant.name == WHOLE else whole
+        value = psnr(picture.pixels, estimate)
+        whole = value if variant.name == WHOLE else whole
         yield Ablation(
             ablation=variant.name,
             image=picture.name,
             sigma=SIGMA,
             seed=seed,
-            psnr=psnr,
-            difference=psnr - whole,
+            psnr=value,
+            difference=value - whole,
             seconds=seconds,
         )
 
 
 def restored(noisy: Image, variant: Variant, threads: int) -> Image:
-    """As `denoise` does it, with the parts of a variant."""
-
-    def pilot(channel: Image) -> Image:
-        return denoise(channel, 1.0, method="paper", epitome=variant.pilot, threads=threads).image
-
-    return groupwise.restore(noisy, SIGMA, pilot=pilot, epitome=variant.pilot, passes=variant.passes, threads=threads)[
-        0
-    ]
+    """Denoise with a variant."""
+    method = NonLocal(epitome=variant.pilot, passes=variant.passes, multiscale=False)
+    return denoise(noisy, SIGMA, method=method, threads=threads)
 
 
 def variants(noisy: Image, from_nature: ForSide | None, options: Options) -> Iterator[Variant]:
+    """Yield the unchanged method, then each change."""
     shipped = natural(windows((20, 15, 15), (PATCH, PATCH)))
     passes = passes_of(WHOLE)
     alone = Variant("no grouping", shipped, ())
@@ -145,20 +149,22 @@ def variants(noisy: Image, from_nature: ForSide | None, options: Options) -> Ite
 
 
 def exchanged(name: str, noisy: Image, passes: tuple[Pass, ...], epitome: ForSide) -> Variant:
-    """Other atoms in the pilot and wherever atoms are used; they stay as they are."""
+    """Replace the atoms of the pilot and of every pass; they are not adapted."""
     planar = (noisy / np.float32(SIGMA))[None, None]
-    sides = {fitting(side, planar)[0] for step in passes if isinstance(step, AtomsPass) for side in step.patches}
-    for side in sorted(sides | {PATCH}):
-        epitome(side)  # learned here, before the clock runs
+    state = State.begin(planar, planar, epitome(PATCH))
+    for side in {side for step in passes if isinstance(step, AtomsPass) for side in step.patches}:
+        epitome(fitted_patch(side, state)[0])  # learned here, before the time is taken
     steps = tuple(Otherwise(step, epitome) if isinstance(step, AtomsPass) else step for step in passes)
     return Variant(name, epitome(PATCH), without(steps, AdaptPass))
 
 
 def without(passes: tuple[Pass, ...], kind: type) -> tuple[Pass, ...]:
+    """Leave out the passes of one kind."""
     return tuple(step for step in passes if not isinstance(step, kind))
 
 
 def first_size(step: Pass) -> Pass:
+    """Limit a pass to its first patch size."""
     if isinstance(step, AtomsPass | FeedbackPass):
         return dataclasses.replace(step, patches=step.patches[:1])
     return step
@@ -166,18 +172,18 @@ def first_size(step: Pass) -> Pass:
 
 @cache
 def dct(side: int) -> Epitome:
-    """The cosine transform; epitomes of the size of a patch are a flat dictionary (section 4.3)."""
+    """Return the cosine transform. Epitomes of the size of a patch are a flat dictionary (section 4.3)."""
     waves = scipy.fft.dct(np.eye(side), norm="ortho", axis=0)
     return Epitome(np.einsum("ik,jl->ijkl", waves, waves).reshape(-1, side, side), windows_of(side * side, side))
 
 
 def adapted_flat(estimate: Image, options: Options) -> ForSide:
-    """A flat dictionary learned from the estimate, for each patch size when it is first asked for."""
-    return cache(lambda side: flat(Patches(estimate, (side, side)), side, PRICE * SIGMA, options))
+    """Return a function that learns a flat dictionary from the estimate, once for each patch size."""
+    return cache(lambda side: flat(Patches(estimate, (side, side)), side, LAM_PER_SIGMA * SIGMA, options))
 
 
 def natural_flat(options: Options) -> ForSide | None:
-    """A flat dictionary learned from natural pictures that are not held out; None without a folder of them."""
+    """Return a function that learns a flat dictionary from natural images; None if there is no folder of them."""
     if options.held_out is None:
         return None
     pictures = [picture.pixels for picture in from_files(apart(options.held_out)[1])]
@@ -185,18 +191,19 @@ def natural_flat(options: Options) -> ForSide | None:
 
 
 def flat(patches: Patches | Image, side: int, lam: float, options: Options) -> Epitome:
+    """Learn a flat dictionary."""
     start = cosines(windows_of(N_ATOMS, side))
     steps = online(patches, start, coder=Lasso(lam=lam), batch=BATCH, forget=4.0, threads=options.threads)
     return run_steps(steps, max_steps=QUICK_STEPS if options.quick else N_STEPS).epitome
 
 
 def windows_of(count: int, side: int) -> GatherPhi:
-    """So many pictures of the size of a patch, each an atom."""
+    """Return phi for so many epitomes of the size of a patch, each an atom."""
     return windows((count, side, side), (side, side))
 
 
 def summary(found: Sequence[Ablation]) -> str:
-    """Means over the pictures and draws, one line for each change."""
+    """Summarise means over images and noise realisations, one line for each change."""
     of = partial(_mean, found)
     images = list(dict.fromkeys(row.image for row in found))
     lines = [f"sigma {SIGMA:g}, means over {', '.join(images)}: PSNR and its difference to {WHOLE}, in dB"]

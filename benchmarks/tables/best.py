@@ -1,7 +1,7 @@
-"""The non-local presets beside BM3D, on the same noise in the same run; and the published means of LSSC and WNNM.
+"""Presets of the non-local method and BM3D on the same noise, with the published means of LSSC and WNNM.
 
-The pictures are those of table 1, the means those of table 2. With a folder of natural pictures, every 20th of them is
-measured, too: chosen by their place in the list before anything was tuned.
+The images are those of table 1, the means those of table 2. With a folder of natural images, every 20th of them is
+measured, too; they were held out before anything was tuned.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import judge
 from benchmarks.options import Options
 from benchmarks.pictures import Picture, add_noise, apart, from_files, middle
 from benchmarks.record import Table
@@ -22,7 +22,8 @@ from benchmarks.rivals import bm3d
 from benchmarks.tables import setting
 from epitomes.paper import printed
 from epitomes.restoration import denoise
-from epitomes.restoration.presets import PRESETS
+from epitomes.restoration.non_local.presets import PRESETS
+from epitomes.validation import psnr
 
 NAME = "best"
 HELD_OUT = "best-held-out"
@@ -37,7 +38,7 @@ WNNM = {10: 35.51, 15: 33.65, 25: 31.43, 50: 28.26}  # Gu et al. 2014, mean of t
 
 def run(options: Options) -> Iterator[Table]:
     if unknown := [name for name in options.presets if name not in PRESETS]:
-        raise SystemExit(f"--presets {','.join(unknown)} is unknown: there are {', '.join(PRESETS)}")
+        raise SystemExit(f"--presets {','.join(unknown)} is unknown: choose from {', '.join(PRESETS)}")
     kept = [] if options.held_out is None else small(from_files(apart(options.held_out)[0]), options)
     photos = setting(options).photos.all
     faithful = {photo.name for photo in photos if photo.faithful}
@@ -59,7 +60,7 @@ def run(options: Options) -> Iterator[Table]:
 def rows(
     table: str, pictures: Sequence[Picture], sigmas: Sequence[int], seeds: int, options: Options
 ) -> Iterator[Table]:
-    """Every method on every picture, noise level and draw."""
+    """Measure every method on every image, noise level and noise realisation."""
     for picture in pictures:
         for sigma in sigmas:
             for seed in range(seeds):
@@ -74,23 +75,22 @@ def rows(
                         image=picture.name,
                         sigma=sigma,
                         seed=seed,
-                        psnr=judge.psnr(picture.pixels, estimate),
+                        psnr=psnr(picture.pixels, estimate),
                         seconds=seconds,
                     )
 
 
 def methods(noisy: NDArray[np.float32], sigma: float, options: Options) -> dict[str, Callable[[], NDArray[Any]]]:
-    """What is measured, by name; BM3D where it is installed."""
+    """Return all methods by name; BM3D if it is installed."""
     found: dict[str, Callable[[], NDArray[Any]]] = {
-        preset: lambda preset=preset: denoise(noisy, sigma, preset=preset, threads=options.threads).image  # type: ignore[misc]
-        for preset in options.presets
+        preset: partial(denoise, noisy, sigma, preset=preset, threads=options.threads) for preset in options.presets
     }
     peer = bm3d.denoiser(noisy, sigma, options.threads)
     return found if peer is None else {**found, PEER: peer}
 
 
 def small(pictures: list[Picture], options: Options) -> list[Picture]:
-    """All of them; for a quick look the middle of the first two."""
+    """Return all images; for quick runs, the middle of the first two."""
     if not options.quick:
         return pictures
     return [
@@ -100,7 +100,7 @@ def small(pictures: list[Picture], options: Options) -> list[Picture]:
 
 
 def summary(found: Sequence[Table], *, published: bool) -> str:
-    """Means per noise level, what they are above BM3D, and the cells where BM3D is better; draws are averaged first."""
+    """Summarise means per noise level, differences to BM3D, and the cells in which BM3D is better."""
     cells = averaged(found)
     names = list(dict.fromkeys(name for name, _, _ in cells))
     images = list(dict.fromkeys(image for _, image, _ in cells))
@@ -109,7 +109,7 @@ def summary(found: Sequence[Table], *, published: bool) -> str:
     means = {
         name: [statistics.fmean(cells[name, image, sigma] for image in chosen) for sigma in sigmas] for name in names
     }
-    what = ", ".join(chosen) if len(chosen) <= 6 else f"{len(chosen)} pictures, {chosen[0]} to {chosen[-1]}"
+    what = ", ".join(chosen) if len(chosen) <= 6 else f"{len(chosen)} images, {chosen[0]} to {chosen[-1]}"
     lines = [f"PSNR in dB, means over {what}", line("sigma", [f"{sigma:g}" for sigma in sigmas] + ["mean"])]
     lines += [line(name, numbers(values)) for name, values in means.items()]
     if PEER in means:
@@ -126,7 +126,7 @@ def summary(found: Sequence[Table], *, published: bool) -> str:
 
 
 def averaged(found: Sequence[Table]) -> dict[tuple[str, str, float], float]:
-    """Means over the draws, by method, picture and noise level."""
+    """Average over noise realisations, by method, image and noise level."""
     draws: dict[tuple[str, str, float], list[float]] = {}
     for row in found:
         draws.setdefault((row.row, row.image, row.sigma), []).append(row.psnr)
@@ -134,22 +134,23 @@ def averaged(found: Sequence[Table]) -> dict[tuple[str, str, float], float]:
 
 
 def below(cells: dict[tuple[str, str, float], float], name: str) -> str:
-    """The cells in which a method is not above BM3D."""
+    """List the cells in which a method is not better than BM3D."""
     gaps = {
         (image, sigma): value - cells[PEER, image, sigma] for (who, image, sigma), value in cells.items() if who == name
     }
     worse = [f"{image} {sigma:g} ({gap:+.3f})" for (image, sigma), gap in gaps.items() if gap <= 0]
     (image, sigma), least = min(gaps.items(), key=lambda item: item[1])
-    words = f"{name}: {len(worse)} of {len(gaps)} cells not above {PEER}; least {least:+.3f} ({image} {sigma:g})"
+    words = f"{name}: {len(worse)} of {len(gaps)} cells not above {PEER}; worst {least:+.3f} ({image} {sigma:g})"
     return f"{words}: {', '.join(worse)}" if worse else words
 
 
 def numbers(values: Sequence[float | None], form: str = ".2f") -> list[str]:
-    """Cells of a line, and their mean if none is missing."""
+    """Format the cells of a line, and their mean if none is missing."""
     known = [value for value in values if value is not None]
     mean = statistics.fmean(known) if len(known) == len(values) else None
     return ["-" if value is None else format(value, form) for value in (*values, mean)]
 
 
 def line(label: str, cells: Sequence[str]) -> str:
+    """Format a line of the summary."""
     return f"{label:<18}" + "".join(f"{cell:>9}" for cell in cells)

@@ -1,4 +1,4 @@
-"""Table 1 of the paper: PSNR after denoising, every picture, noise level and draw."""
+"""Table 1 of the paper: PSNR after denoising, for every image, noise level and noise realisation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Table 2 of the paper: means over five pictures, for every noise level and draw."""
+"""Table 2 of the paper: means over five images, for every noise level and noise realisation."""
 
 from __future__ import annotations
 

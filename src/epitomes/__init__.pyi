@@ -11,18 +11,22 @@ from . import reports as reports
 from . import restoration as restoration
 from . import testing as testing
 from . import validation as validation
-from .aggregate import Aggregator as Aggregator
 from .dictionary import Dictionary as Dictionary
 from .epitome import Epitome as Epitome
 from .formats import Picture as Picture
 from .formats import read as read
 from .formats import write as write
+from .learn import learn_epitome as learn_epitome
 from .model_file import load as load
 from .model_file import save as save
+from .noise import Noise as Noise
 from .noise import estimate_noise as estimate_noise
 from .patches import Patches as Patches
+from .restoration import Plan as Plan
 from .restoration import Restored as Restored
 from .restoration import denoise as denoise
+from .restoration import plan as plan
+from .restoration import restore as restore
 from .validation import audit as audit
 
 __version__: str

@@ -1,7 +1,7 @@
-"""Blocks: long work in short pieces on threads, which Ctrl-C can end and whose number changes no result.
+"""Blocks: long computations in short pieces on threads. Ctrl-C stops them; the number of threads changes no result.
 
-Results come back in the order of the pieces. The kernels release the interpreter lock, so Python's threads suffice;
-they live only as long as the call, so nothing is left to break after a fork.
+Results are returned in the order of the pieces. The kernels release the interpreter lock, so Python threads suffice.
+The threads end with the call, so a later fork is safe.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ Piece = TypeVar("Piece")
 Result = TypeVar("Result")
 Stop = NDArray[np.uint8]
 
-ROWS = 8192  # patches in a block: some milliseconds of work
+ROWS = 8192  # patches in a block: a few milliseconds of work
 
 
 def split(n: int, size: int = ROWS) -> list[tuple[int, int]]:
-    """Ranges `(first, last)` that cover 0 ... n in order."""
+    """Split `range(n)` into consecutive ranges `(first, last)` of at most `size`."""
     return [(first, min(first + size, n)) for first in range(0, n, size)]
 
 
 def shares(n: int, threads: int | None = None, most: int = ROWS) -> list[tuple[int, int]]:
-    """The same, in pieces short enough to give every thread one, and no longer than `most`."""
+    """Split `range(n)` so that every thread gets a piece, and no piece is longer than `most`."""
     return split(n, max(1, min(most, -(-n // n_threads(threads)))))
 
 
 def n_threads(threads: int | None = None) -> int:
-    """The number asked for, or `EPITOMES_NUM_THREADS`, or one per processor that this process may use."""
+    """Return the number of threads: as given, or `EPITOMES_NUM_THREADS`, or one per core that this process may use."""
     if threads is not None:
         return whole("threads", threads, least=1)
     named = os.environ.get("EPITOMES_NUM_THREADS")
@@ -46,19 +46,19 @@ def n_threads(threads: int | None = None) -> int:
 
 
 def run(work: Callable[[Piece, Stop], Result], pieces: Sequence[Piece], *, threads: int | None = None) -> list[Result]:
-    """`[work(piece, stop) for piece in pieces]` on threads. Workers return early once `stop[0]` is set."""
+    """Compute `[work(piece, stop) for piece in pieces]` on threads. Workers return early once `stop[0]` is set."""
     stop = np.zeros(1, np.uint8)
     workers = min(n_threads(threads), len(pieces))
     if not pieces:
         return []
-    # One piece, too, runs on a thread: the main thread must stay free to hear Ctrl-C.
+    # Even a single piece runs on a thread: the main thread must be free to receive Ctrl-C.
     with ThreadPoolExecutor(workers, thread_name_prefix="epitomes") as pool:
         futures = [pool.submit(work, piece, stop) for piece in pieces]
         try:
-            # A signal may reach another thread and leave this one asleep: wake up to hear it.
+            # The main thread handles signals only while it runs Python code, so it must not sleep for long.
             while (state := wait(futures, timeout=0.05, return_when=FIRST_EXCEPTION)).not_done:
                 for future in state.done:
-                    future.result()  # raises what the worker raised
+                    future.result()  # re-raises the error of the worker
             return [future.result() for future in futures]
         except BaseException:
             stop[0] = 1

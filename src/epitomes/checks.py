@@ -1,7 +1,7 @@
-"""Argument checks that speak in names, shapes and next steps.
+"""Argument checks. Their messages say which argument is wrong, what was expected, what was given and what to do.
 
-Every public function checks at its door and before any work. Checked arrays come back as native-endian, C-contiguous
-float arrays; a clean array comes back as it is, so nothing is copied twice and nothing of the caller is changed.
+Public functions check their arguments before any work. Checked arrays are native-endian, C-contiguous floats. An array
+that already is, is returned as it is: nothing is copied twice, and arrays of the caller are never changed.
 """
 
 from __future__ import annotations
@@ -16,27 +16,21 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 Array = NDArray[np.floating[Any]]  # float32 or float64
 Shape = int | Sequence[int] | NDArray[np.integer[Any]]
-RNG = np.random.Generator | int | None  # what `rng` may be; `as_seed` makes an int of it
+RNG = np.random.Generator | int | None  # type of `rng`; `as_seed` converts it to an int
 
 Pixels = TypeVar("Pixels", bound=NDArray[Any])
 
-_MOST_VALUES = 2**44  # at eight bytes each, all that a processor can address
+_MOST_VALUES = 2**44  # of eight bytes: the address space of a process
 
 
 def as_floats(name: str, value: ArrayLike, *, ndim: int | None = None, dtype: DTypeLike | None = None) -> Array:
-    """`value` as a finite, native, aligned, C-contiguous float32 or float64 array.
+    """Convert `value` to a finite, native, aligned, C-contiguous float32 or float64 array.
 
-    Integers of 8 and 16 bits fit in float32; wider ones, and wider floats, become float64, unless `dtype` is given.
+    Integers of 8 and 16 bits become float32. Wider integers and floats become float64, unless `dtype` is given.
     """
-    array = _as_array(name, value)
-    if array.dtype.kind not in "fiu":
-        raise TypeError(
-            f"{name} must hold real numbers, got dtype {array.dtype}: convert it with .astype(float) if that is meant"
-        )
+    array = require_real(name, value)
     if ndim is not None and array.ndim != ndim:
         raise ValueError(f"{name} needs {ndim} axes, got shape {array.shape}")
-    if array.size == 0:
-        raise ValueError(f"{name} is empty: its shape is {array.shape}")
     fits_single = array.dtype.itemsize <= (4 if array.dtype.kind == "f" else 2)
     goal = np.dtype((np.float32 if fits_single else np.float64) if dtype is None else dtype)
     require_finite(name, array)
@@ -47,22 +41,51 @@ def as_floats(name: str, value: ArrayLike, *, ndim: int | None = None, dtype: DT
     return floats
 
 
+def as_dtype(values: Array, dtype: DTypeLike) -> NDArray[Any]:
+    """Convert finite floats to the dtype of an image: rounded for integers, clipped to what the dtype can hold."""
+    goal = np.dtype(dtype)
+    if goal == values.dtype:
+        return values
+    if goal.kind not in "fiu":
+        raise TypeError(f"dtype must be a real dtype, got {goal}")
+    limits = np.iinfo(goal) if goal.kind in "iu" else np.finfo(goal)
+    if goal.kind == "f" and np.can_cast(values.dtype, goal):
+        return values.astype(goal)
+    low, high = values.dtype.type(limits.min), values.dtype.type(limits.max)
+    if goal.kind in "iu" and int(high) > limits.max:  # float64 rounds 2**63 - 1 up to 2**63, which does not fit
+        high = np.nextafter(high, values.dtype.type(0))
+    rounded = np.rint(values) if goal.kind in "iu" else values
+    return np.clip(rounded, low, high).astype(goal)
+
+
+def require_real(name: str, value: ArrayLike) -> NDArray[Any]:
+    """`value` as an array of real numbers, not empty, in its own dtype; values need not be finite."""
+    array = _as_array(name, value)
+    if array.dtype.kind not in "fiu":
+        raise TypeError(
+            f"{name} must hold real numbers, got dtype {array.dtype}: convert it with .astype(float) if intended"
+        )
+    if array.size == 0:
+        raise ValueError(f"{name} is empty: its shape is {array.shape}")
+    return array
+
+
 def _as_array(name: str, value: ArrayLike) -> NDArray[Any]:
     if isinstance(value, np.ma.MaskedArray) and (hidden := int(np.ma.getmaskarray(value).sum())):
         raise ValueError(
             f"{name} has {hidden} masked values, which would be used as they are: fill them first, "
-            "for example with .filled(), or give a mask"
+            "for example with .filled(), or pass a mask"
         )
     try:
         return np.asarray(value)
-    except ValueError as error:  # NumPy does not know the name
+    except ValueError as error:  # the message of NumPy does not name the argument
         raise ValueError(f"{name} is not an array of equal rows: {error}") from None
 
 
 def require_finite(name: str, array: NDArray[Any]) -> None:
-    """Refuse NaN and infinities, and say how many there are and where the first one is."""
+    """Refuse NaN and infinite values, and report their number and the index of the first one."""
     if array.dtype.kind != "f" or (array.size and np.isfinite(array.max()) and np.isfinite(array.min())):
-        return  # extremes are finite only if all is: no array of flags for a large image
+        return  # finite extremes imply finite values: no mask of the size of the image is needed
     bad = ~np.isfinite(array)
     first = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), array.shape))
     raise ValueError(
@@ -71,14 +94,14 @@ def require_finite(name: str, array: NDArray[Any]) -> None:
 
 
 def read_only(array: Pixels) -> Pixels:
-    """A view that cannot be written to; the array itself, which may be the caller's, stays as it is."""
+    """Return a read-only view; the array itself, which may belong to the caller, stays writeable."""
     view: Pixels = array.view()
     view.flags.writeable = False
     return view
 
 
 def as_mask(name: str, value: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    """`value` as a C-contiguous bool array of exactly `shape`."""
+    """Convert `value` to a C-contiguous bool array of exactly this shape."""
     mask = np.asarray(value)
     if mask.dtype != np.bool_:
         raise TypeError(f"{name} must be a bool array (True = keep), got dtype {mask.dtype}")
@@ -88,7 +111,7 @@ def as_mask(name: str, value: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.b
 
 
 def as_shape(name: str, value: Shape, *, ndim: int | None = None) -> tuple[int, ...]:
-    """`value` as a tuple of positive ints; a single int stands for all `ndim` axes."""
+    """Convert `value` to a tuple of positive ints; a single int applies to all `ndim` axes."""
     if isinstance(value, (int, np.integer)) or (isinstance(value, np.ndarray) and value.ndim == 0):
         lengths = (whole(name, value, least=1),) * (1 if ndim is None else ndim)
     else:
@@ -106,13 +129,13 @@ def as_shape(name: str, value: Shape, *, ndim: int | None = None) -> tuple[int, 
 
 
 def require_indexable(name: str, lengths: tuple[int, ...]) -> None:
-    """Refuse sizes that no computer's memory holds, before anything is allocated."""
+    """Refuse sizes that no memory can hold, before anything is allocated."""
     if math.prod(lengths) > _MOST_VALUES:
         raise OverflowError(f"{name} {lengths} holds {math.prod(lengths)} values, more than any memory can hold")
 
 
 def whole(name: str, value: SupportsIndex, *, least: int) -> int:
-    """`value` as an int of at least `least`; bools and floats are refused."""
+    """Convert `value` to an int of at least `least`; bools and floats are refused."""
     if isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} must be a whole number, got {value!r}")
     try:
@@ -125,7 +148,7 @@ def whole(name: str, value: SupportsIndex, *, least: int) -> int:
 
 
 def positive(name: str, value: float, *, zero: bool = False) -> float:
-    """`value` as a finite float above zero (or at zero, where `zero` allows it)."""
+    """Convert `value` to a finite positive float; zero is accepted if `zero` is True."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise TypeError(f"{name} must be a number, got {value!r}")
     try:
@@ -138,7 +161,7 @@ def positive(name: str, value: float, *, zero: bool = False) -> float:
 
 
 def as_seed(rng: RNG) -> int:
-    """The seed that `rng` stands for: an int itself, a number drawn from a generator, a fresh one for None (SPEC 7)."""
+    """Convert `rng` to a seed (SPEC 7): an int itself, a draw from a generator, or a random seed for None."""
     if isinstance(rng, np.random.Generator):
         return int(rng.integers(2**63))
     if rng is None:
@@ -149,7 +172,7 @@ def as_seed(rng: RNG) -> int:
 
 
 def one_of(name: str, value: str, allowed: Sequence[str]) -> str:
-    """`value`, if it is one of the words allowed."""
+    """Return `value` if it is one of the allowed words."""
     if value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
     return value

@@ -1,7 +1,7 @@
-"""Files that are whole or not there: nobody reads half of a picture, a model or a checkpoint.
+"""Atomic writes: a file is complete or absent, so that nobody reads half of an image, a model or a checkpoint.
 
-The content goes to a temporary file beside the goal, to the disk, and takes the goal's name in one step. A program
-that is killed leaves the old file as it was; at worst a temporary file stays, which a later write takes away.
+The content is written to a temporary file in the same directory, flushed to disk and renamed. If the program is killed,
+the old file is unchanged. At worst a temporary file is left, which a later write removes.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-ABANDONED = 24 * 3600.0  # seconds after which a temporary file is nobody's
+ABANDONED = 24 * 3600.0  # seconds after which a temporary file is considered abandoned
 
 
 def write_atomically(path: Path, content: bytes, *, overwrite: bool = True) -> None:
-    """Write `content` so that readers see the old file or the new one, and the new one survives a power cut.
+    """Write a file so that readers see either the old content or the new one, even after a power failure.
 
-    A new file gets the usual permissions, a replaced one keeps its own. A symbolic link is replaced, not followed.
+    A new file gets the default permissions, a replaced file keeps its own. A symbolic link is replaced, not followed.
     """
     path = Path(path)
     _require_goal(path, overwrite)
-    folder, prefix = path.parent, f".{path.name[:40]}."  # a name has 255 bytes at most
+    folder, prefix = path.parent, f".{path.name[:40]}."  # file names have at most 255 bytes
     _remove_abandoned(folder, prefix)
     temporary = folder / f"{prefix}{secrets.token_hex(8)}.tmp"
     try:
@@ -33,7 +33,7 @@ def write_atomically(path: Path, content: bytes, *, overwrite: bool = True) -> N
             os.replace(temporary, path)
         else:
             _take_free_name(temporary, path)
-    except BaseException:  # Ctrl-C too
+    except BaseException:  # including Ctrl-C
         with suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
@@ -42,9 +42,9 @@ def write_atomically(path: Path, content: bytes, *, overwrite: bool = True) -> N
 
 def _require_goal(path: Path, overwrite: bool) -> None:
     if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder: name a file in it")
+        raise IsADirectoryError(f"{path} is a directory: give the name of a file")
     if not path.parent.is_dir():
-        raise FileNotFoundError(f"{path} cannot be written: there is no folder {path.parent}; make it first")
+        raise FileNotFoundError(f"cannot write {path}: the directory {path.parent} does not exist, make it first")
     if not overwrite and os.path.lexists(path):
         raise _taken(path)
 
@@ -54,7 +54,7 @@ def _taken(path: Path) -> FileExistsError:
 
 
 def _mode_of(path: Path) -> int | None:
-    """The permissions of the file that will be replaced: a private file must not become public."""
+    """Return the permissions of the file that will be replaced: a private file must not become public."""
     with suppress(OSError):
         found = os.lstat(path)
         if stat.S_ISREG(found.st_mode):
@@ -73,12 +73,12 @@ def _write(path: Path, content: bytes, mode: int | None) -> None:
 
 
 def _take_free_name(temporary: Path, path: Path) -> None:
-    """Rename unless somebody took the name in the meantime: a link, unlike a rename, refuses a name in use."""
+    """Rename unless the name has been taken meanwhile: a hard link, unlike a rename, fails if the name exists."""
     try:
         os.link(temporary, path)
     except FileExistsError:
         raise _taken(path) from None
-    except OSError:  # this file system has no links
+    except OSError:  # the file system has no hard links
         if os.path.lexists(path):
             raise _taken(path) from None
         os.replace(temporary, path)
@@ -87,7 +87,7 @@ def _take_free_name(temporary: Path, path: Path) -> None:
 
 
 def _to_disk(folder: Path) -> None:
-    """Make the new name durable. Some file systems cannot; the file itself is complete all the same."""
+    """Flush the directory, so that the new name is durable. Not every file system supports it."""
     with suppress(OSError):
         opened = os.open(folder, os.O_RDONLY)
         try:
@@ -97,10 +97,10 @@ def _to_disk(folder: Path) -> None:
 
 
 def _remove_abandoned(folder: Path, prefix: str) -> None:
-    """Take away what killed writers of this file left long ago; a young one may belong to a writer at work."""
+    """Remove old temporary files of killed writers; recent ones may still be in use."""
     ours = re.compile(re.escape(prefix) + r"[0-9a-f]{16}\.tmp")
     oldest = time.time() - ABANDONED
-    with suppress(OSError), os.scandir(folder) as entries:  # a folder that cannot be listed can still be written to
+    with suppress(OSError), os.scandir(folder) as entries:  # a directory may be writeable but not readable
         for entry in entries:
             if ours.fullmatch(entry.name) and entry.stat(follow_symlinks=False).st_mtime < oldest:
                 os.unlink(entry.path)

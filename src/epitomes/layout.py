@@ -39,7 +39,10 @@ class Layout:
         """Read a shape; without `spatial`, all axes but that of the channels are spatial."""
         axis = None
         if channel_axis is not None:
-            axis = operator.index(channel_axis)
+            try:
+                axis = operator.index(channel_axis)
+            except TypeError:
+                raise TypeError(f"channel_axis must be a whole number or None, got {channel_axis!r}") from None
             if not -len(shape) <= axis < len(shape):
                 raise ValueError(
                     f"channel_axis {axis} is out of range for an array of shape {shape}: "
@@ -47,8 +50,13 @@ class Layout:
                 )
             axis %= len(shape)
         rest = len(shape) - (axis is not None)
+        if rest == 0:
+            raise ValueError(
+                f"an array of shape {shape}{'' if axis is None else ', channels only,'} has no spatial axis: "
+                "pass an image of shape (height, width)"
+            )
         if spatial is None:
-            if not 1 <= rest <= MOST_SPATIAL:
+            if rest > MOST_SPATIAL:
                 raise ValueError(
                     f"an array of shape {shape} has {rest} axes besides channels, and at most {MOST_SPATIAL} of them "
                     "can be spatial: pass spatial=2 for a stack of images or spatial=3 for a stack of volumes"

@@ -9,11 +9,12 @@ import pytest
 from skimage import data
 
 from benchmarks import __main__ as command
-from benchmarks import judge, noise, noise_blind, noise_poisson
+from benchmarks import noise, noise_blind, noise_poisson
 from benchmarks.options import Options
 from benchmarks.pictures import Picture, add_noise
 from benchmarks.record import Claim, as_json
 from epitomes import denoise
+from epitomes.validation import psnr
 
 SMALL = Picture("small", data.camera()[100:164, 200:264].astype(np.float32), "scikit-image")
 
@@ -48,12 +49,13 @@ def test_blind(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(noise_blind, "to_race", lambda folder, quick: [SMALL])
     *rows, paper, nonlocal_ = noise_blind.run(Options(quick=True))
     assert [row.method for row in rows] == ["paper", "nonlocal"]
-    known = denoise(add_noise(SMALL.pixels, 25, 0), 25, method="paper", threads=1).image
-    assert rows[0].known_psnr == pytest.approx(judge.psnr(SMALL.pixels, known))
+    known = denoise(add_noise(SMALL.pixels, 25, 0), 25, method="paper", threads=1)
+    assert rows[0].known_psnr == pytest.approx(psnr(SMALL.pixels, known))
     assert rows[0].loss == pytest.approx(rows[0].known_psnr - rows[0].psnr) == pytest.approx(paper.value)
     assert nonlocal_.against == 0.1 and as_json(rows[0])
 
 
+@pytest.mark.slow
 def test_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(noise_poisson, "to_race", lambda folder, quick: [SMALL])
     monkeypatch.setattr(noise_poisson.bm3d, "denoiser", lambda even, sigma, threads: lambda: even)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,11 +23,11 @@ def images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         pixels = np.random.default_rng(0).integers(0, 256, (side, side), dtype=np.uint8)
         write(tmp_path / f"{name}.png", pixels)
 
-    def fake(noisy, sigma, *, method, recipe, seed=0, threads=None):  # type: ignore[no-untyped-def]
+    def fake(noisy, sigma, *, method, rng=0, threads=None):  # type: ignore[no-untyped-def]
         assert threads == 1
-        return restoration.Restored(0.9 * noisy, recipe.start, None, 1.0, 0.25)
+        return SimpleNamespace(image=0.9 * noisy, seconds=0.25)
 
-    monkeypatch.setattr(restoration, "denoise", fake)
+    monkeypatch.setattr(restoration, "restore", fake)
     return tmp_path
 
 

@@ -1,4 +1,4 @@
-"""Many files: patterns, a folder of results, failures that stop nobody, and an exit code that says so."""
+"""Many files: patterns, a directory of results, failures that do not stop the others, and their exit code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from epitomes import kernels, restoration
+from epitomes import denoise, kernels
 from epitomes.cli.batch import files_of, goals_in
 from epitomes.formats import read, write
 
@@ -40,7 +40,7 @@ def test_one_line_per_file_and_a_summary(folder: Path, tmp_path: Path, run: Run)
     assert "not a PNG" in err.splitlines()[0] and str(folder / "bad.png") in err.splitlines()[-1]
     assert sorted(path.name for path in goal.iterdir()) == ["a.png", "b.png"]
     for name, source in (("a.png", folder / "a.png"), ("b.png", folder / "deep" / "b.png")):
-        expected = restoration.denoise(read(source).pixels, 20.0, preset="fast").image
+        expected = denoise(read(source).pixels, 20.0, preset="fast")
         np.testing.assert_array_equal(read(goal / name).pixels, expected)
 
 
@@ -49,7 +49,7 @@ def test_nothing_is_replaced_unasked(folder: Path, tmp_path: Path, run: Run) -> 
     goal.mkdir()
     (goal / "b.png").write_bytes(b"mine")
     code, out, err = run("denoise", *names, "-o", goal, *FAST)
-    assert code == 6 and "1 of 2" in out and "--overwrite" in err and (goal / "b.png").read_bytes() == b"mine"
+    assert code == 6 and "1 of 2" in out and "exists already" in err and (goal / "b.png").read_bytes() == b"mine"
     code, out, err = run("denoise", *names, "-o", goal, *FAST, "--overwrite")
     assert (code, err) == (0, "") and "2 of 2" in out and read(goal / "b.png").pixels.shape == (48, 48)
 
@@ -73,24 +73,25 @@ def test_other_commands_take_many(folder: Path, run: Run) -> None:
     code, out, _ = run("info", f"{folder}/*.png", "--json")
     assert code == 6 and json.loads(out.splitlines()[0])["shape"] == [48, 48]
     code, out, err = run("noise", folder / "a.png", folder / "deep" / "b.png")
-    assert (code, err) == (0, "") and out.count("sigma") == 2 and "2 of 2" in out
+    assert (code, err) == (0, "") and out.count("Gaussian, sigma") == 2 and "2 of 2" in out
 
 
 @pytest.mark.parametrize(
     ("names", "output", "code", "words"),
     [
-        (("in/a.png", "in/deep/b.png"), "clean.png", 2, "need a folder"),
+        (("in/a.png", "in/deep/b.png"), "clean.png", 2, "need a directory"),
         (("in/a.png", "in/deep/b.png"), "in/a.png", 2, "is a file"),
-        (("in/a.png", "in/deep/b.png"), "-", 2, "name a folder"),
-        (("in/a.png", "in/deep/b.png"), "no/out", 2, "make it first"),
-        (("in/a.png", "in/deep/b.png"), "out.zarr", 2, "need a folder"),
-        (("in/a.png", "in/deep/../a.png", "in/./a.png"), "out", 2, "would both become"),
+        (("in/a.png", "in/deep/b.png"), "-", 2, "name a directory"),
+        (("in/a.png", "in/deep/b.png"), "no/out", 2, "create it first"),
+        (("in/a.png", "in/deep/b.png"), "out.zarr", 2, "need a directory"),
+        (("in/a.png", "in/deep/../a.png", "in/./a.png"), "out", 2, "the same name"),
         (("in/x*.png",), "out", 3, "no file matches"),
         (("-", "in/a.png"), "out", 2, "stdin"),
         (("-",), "in", 2, "stdin has no name"),
         (("in/a.png", "in/bad.png", "--report", "r.html"), "out", 2, "--report"),
         (("in/a.png", "in/bad.png", "--suffix", "tif"), "out", 2, "--suffix"),
         (("in/a.png", "in/bad.png", "--suffix", ".mp4"), "out", 2, "not written"),
+        (("in/a.png", "in/deep/b.png", "--time", "3", "--preset", "best"), "out", 2, "time chooses the method"),
     ],
     ids=str,
 )
@@ -107,7 +108,8 @@ def test_refused_before_any_work(
     monkeypatch.chdir(tmp_path)
     before = sorted(tmp_path.rglob("*"))
     found = run("denoise", *names, "-o", output, "--sigma", 20)
-    assert found[:2] == (code, "") and words in found[2] and len(found[2].splitlines()) == 1
+    first, *rest = found[2].splitlines()
+    assert found[:2] == (code, "") and words in first and all(line.startswith("  try: ") for line in rest)
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -119,3 +121,11 @@ def test_names_in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert goals_in(Path("out"), files[:1], ".npz")[files[0]] == Path("out/a.npz")
     (tmp_path / "[1].png").write_bytes(b"")  # a file whose name looks like a pattern
     assert files_of([Path("[1].png")]) == [Path("[1].png")]
+
+
+def test_next_steps_name_the_file(folder: Path, tmp_path: Path, run: Run) -> None:
+    """In a batch, the command to try after a doubt is for the one file."""
+    _, _, err = run("denoise", f"{folder}/a.png", f"{folder}/deep/*.png", "-o", tmp_path / "out", "--preset", "fast")
+    step = next(line.split("try: ")[1] for line in err.splitlines() if "try: " in line)
+    assert step.startswith(f"epitomes denoise {folder}/a.png --preset fast -o {tmp_path}/out/a.png --overwrite")
+    assert "deep" not in step

@@ -1,4 +1,4 @@
-"""`epitomes info`: what pictures and models hold, without a word that may name a person."""
+"""`epitomes info`: what images and models hold, without texts that may name a person."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ def test_a_volume(tmp_path: Path, rng: np.random.Generator, run: Run) -> None:
     write(tmp_path / "a.ome.tif", Picture(pixels, "ZCYX", {"Z": 2.5, "X": 0.5, "Y": 0.5}, dict.fromkeys("ZXY", "um")))
     code, out, err = run("info", tmp_path / "a.ome.tif")
     assert (code, err) == (0, "")
-    assert "OME-TIFF, ZCYX 4 x 2 x 20 x 30, uint16" in out and "Z 2.5 um" in out and "8 planes" in out
+    assert "OME-TIFF, ZCYX 4 x 2 x 20 x 30, uint16" in out and "Z 2.5 um" in out and "8 images of 20 x 30" in out
     facts = json.loads(run("info", tmp_path / "a.ome.tif", "--json")[1])
-    assert facts["spacing"] == {"X": 0.5, "Y": 0.5, "Z": 2.5} and facts["units"]["Z"] == "um" and facts["planes"] == 8
-    assert (facts["least"], facts["most"]) == (pixels.min(), pixels.max())
+    assert facts["spacing"] == {"X": 0.5, "Y": 0.5, "Z": 2.5} and facts["units"]["Z"] == "um" and facts["images"] == 8
+    assert (facts["minimum"], facts["maximum"], facts["missing"]) == (pixels.min(), pixels.max(), 0)
+    assert (facts["channel_axis"], facts["spatial"]) == (None, 2)
     assert facts["mean"] == pytest.approx(pixels.mean()) and facts["bytes"] == (tmp_path / "a.ome.tif").stat().st_size
 
 
@@ -39,7 +40,39 @@ def test_a_photograph_and_its_secrets(tmp_path: Path, rng: np.random.Generator, 
     code, out, _ = run("info", tmp_path / "a.jpg")
     facts = run("info", tmp_path / "a.jpg", "--json")[1]
     assert code == 0 and "EXIF data" in out and "dpi: [300.0, 300.0]" in out and "bytes" in out
-    assert "Somebody" not in out + facts and json.loads(facts)["colour"] is True
+    assert "Somebody" not in out + facts and json.loads(facts)["channel_axis"] == 2
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_missing_values_are_counted_and_left_out(tmp_path: Path, bad: float, run: Run) -> None:
+    pixels = np.arange(30.0, dtype=np.float32).reshape(5, 6)
+    pixels[0, :3] = bad
+    write(tmp_path / "a.npy", pixels)
+    code, out, err = run("info", tmp_path / "a.npy")
+    assert (code, err) == (0, "") and "missing: 3 of 30 values are NaN or infinite" in out
+    facts = json.loads(run("info", tmp_path / "a.npy", "--json")[1])
+    assert (facts["minimum"], facts["maximum"], facts["missing"]) == (3, 29, 3)
+    assert facts["mean"] == pytest.approx(16)
+    write(tmp_path / "b.npy", np.full((5, 6), bad))
+    code, out, _ = run("info", tmp_path / "b.npy")
+    assert code == 0 and "missing: 30 of 30" in out and "mean" not in out
+    assert json.loads(run("info", tmp_path / "b.npy", "--json")[1])["mean"] is None
+
+
+@pytest.mark.parametrize(
+    ("axes", "shape", "words"),
+    [
+        ("YX", (8, 9), "1 image of 8 x 9"),
+        ("YXC", (8, 9, 3), "1 image of 8 x 9 with 3 channels"),
+        ("ZYX", (5, 8, 9), "1 volume of 5 x 8 x 9"),
+        ("TZYXC", (2, 5, 8, 9, 1), "2 volumes of 5 x 8 x 9 with 1 channel"),
+        ("YXT", (8, 9, 20), None),  # no layout has its stack last
+    ],
+)
+def test_content(tmp_path: Path, axes: str, shape: tuple[int, ...], words: str | None, run: Run) -> None:
+    write(tmp_path / "a.npz", Picture(np.zeros(shape), axes))
+    code, out, _ = run("info", tmp_path / "a.npz")
+    assert code == 0 and (f"  content: {words}\n" in out if words else "  content:" not in out)
 
 
 def test_axes_can_be_told(tmp_path: Path, run: Run) -> None:

@@ -102,7 +102,7 @@ def test_several_pictures_and_colour(tmp_path: Path, rng: np.random.Generator, r
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ((), "--lam is needed"),
+        ((), "is needed"),
         (("--lam", "nan"), "above 0"),
         (("--sigma", 0), "above 0"),
         (("--lam", 9, "--width", 5), "does not fit"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,14 +23,11 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
     """What was denoised: sigma and seed; the third call of a run may be made to fail."""
     calls: Seen = []
 
-    def fake(
-        noisy: np.ndarray, sigma: float, *, method: str, recipe: restoration.Recipe, seed: int = 0, threads: int = 1
-    ):  # type: ignore[no-untyped-def, type-arg]
-        assert method == "paper"
-        calls.append((sigma, seed))
-        return restoration.Restored(0.9 * noisy, recipe.start, None, 1.0, 0.25)
+    def fake(noisy, sigma, *, method, rng=0, threads=1):  # type: ignore[no-untyped-def]
+        calls.append((sigma, rng))
+        return SimpleNamespace(image=0.9 * noisy, seconds=0.25)
 
-    monkeypatch.setattr(restoration, "denoise", fake)
+    monkeypatch.setattr(restoration, "restore", fake)
     monkeypatch.setenv("COLUMNS", "160")
     return calls
 
@@ -70,7 +68,7 @@ def test_a_stopped_run_goes_on(
     file = tmp_path / "kept.jsonl"
     asked = ["paper", "table1", "--images", str(images), "-o", str(tmp_path / "out"), "--json", str(file)]
     asked += ["--seeds", "1", "--sigmas", "25"]
-    whole = restoration.denoise
+    whole = restoration.restore
 
     def stopped(*given: object, **named: object) -> object:
         if len(seen) == 4:
@@ -78,9 +76,9 @@ def test_a_stopped_run_goes_on(
         return whole(*given, **named)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
-        patch.setattr(restoration, "denoise", stopped)
+        patch.setattr(restoration, "restore", stopped)
         assert main(asked) == 130
-    assert "4 rows are safe" in capsys.readouterr().err
+    assert "4 rows are saved" in capsys.readouterr().err
     assert len(rows_of(file)) == 4
     assert main(asked) == 2
     assert "--resume" in capsys.readouterr().err

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from epitomes import demo, kernels, restoration
+from epitomes import Noise, demo, denoise, kernels
 from epitomes.formats import Picture, read, write
 from epitomes.reports import read_figures
 from epitomes.validation import audit, error_map
@@ -26,22 +26,24 @@ def test_denoise_with_a_report(noisy: Path, tmp_path: Path, run: Run) -> None:
     assert (code, err) == (0, "") and facts["report"] == str(tmp_path / "a.html")
     assert page["name"] == "noisy.png" and page["sigma"] == 20 and page["settings"]["preset"] == "fast"
     assert page["command"].startswith(f"epitomes denoise {noisy} -o") and page["command"].endswith("--json")
-    expected = audit(read(noisy).pixels, read(tmp_path / "a.png").pixels, 20.0)
-    assert facts["audit"]["verdict"] == page["audit"]["verdict"] == expected.verdict
-    error = error_map(
-        read(noisy).pixels,
-        read(tmp_path / "a.png").pixels,
-        20.0,
-        lambda pixels: restoration.denoise(pixels, 20.0, preset="fast").image,
-    )
+    given, got = read(noisy).pixels, read(tmp_path / "a.png").pixels
+    assert facts["audit"]["verdict"] == page["audit"]["verdict"] == audit(given, got, 20.0).verdict
+    error = error_map(given, got, 20.0, lambda pixels: denoise(pixels, 20.0, preset="fast"))
     assert facts["sure"]["psnr"] == page["sure"]["psnr"] == error.sure.psnr
     code, _, err = run(*asked, tmp_path / "a.html")
     assert code == 2 and "--overwrite" in err
     code, out, _ = run(*asked, tmp_path / "a.html", "--overwrite")
-    assert code == 0 and "the audit says" in out and "dB" in out and out.count("\n") == 1
+    assert code == 0 and ", audit: " in out and ", estimated PSNR " in out and out.count("\n") == 1
 
 
-def test_reports_of_stacks_and_counted_light(
+def test_the_report_says_what_was_chosen(noisy: Path, tmp_path: Path, run: Run) -> None:
+    page = tmp_path / "a.html"
+    assert run("denoise", noisy, "-o", tmp_path / "a.png", "--sigma", 20, "--report", page)[0] == 0
+    assert "too small to compare methods on" in page.read_text(encoding="utf-8")
+    assert read_figures(page)["settings"]["preset"] == "balanced"
+
+
+def test_reports_of_volumes_and_poisson_noise(
     clean: np.ndarray, tmp_path: Path, rng: np.random.Generator, run: Run
 ) -> None:
     light = np.tile(clean, (2, 2))
@@ -49,30 +51,22 @@ def test_reports_of_stacks_and_counted_light(
     write(tmp_path / "a.tif", Picture(pixels, "ZYX"))
     asked = ("--preset", "fast", "--report", tmp_path / "a.html", "--overwrite")
     code, _, _ = run("denoise", tmp_path / "a.tif", "-o", tmp_path / "b.tif", "--sigma", 20, *asked)
-    assert code == 0 and "plane Z 2 of 4" in " ".join(read_figures(tmp_path / "a.html")["notes"])
+    assert code == 0 and "plane 2 of 4" in " ".join(read_figures(tmp_path / "a.html")["notes"])
     code, out, _ = run("denoise", tmp_path / "a.tif", "-o", tmp_path / "b.tif", "--poisson", *asked, "--json")
     page = read_figures(tmp_path / "a.html")
-    assert code == 0 and json.loads(out)["sure"] is None and page["noise"]["model"]["gain"] > 1
-    assert any("grows with brightness" in note for note in page["notes"])
+    assert code == 0 and json.loads(out)["sure"] is None and page["noise"]["gain"] > 1
+    assert any("varies over the image" in note for note in page["notes"])
 
 
-def test_colours_one_by_one_in_a_report(noisy: Path, tmp_path: Path, run: Run) -> None:
-    pixels = read(noisy).pixels
-    write(tmp_path / "rgb.png", np.stack([pixels, pixels.T, pixels[::-1]], axis=-1))
-    asked = ("denoise", tmp_path / "rgb.png", "-o", tmp_path / "a.png", "--preset", "fast")
-    code, out, _ = run(*asked, "--report", tmp_path / "a.html")
-    page = read_figures(tmp_path / "a.html")
-    assert code == 0 and "one by one" in out and len(page["sigma"]) == len(page["noise"]["channels"]) == 3
-
-
-def test_nothing_to_report(tmp_path: Path, run: Run) -> None:
+def test_reports_without_noise(tmp_path: Path, run: Run) -> None:
     write(tmp_path / "flat.png", np.full((32, 32), 7, np.uint8))
-    code, _, err = run("denoise", tmp_path / "flat.png", "-o", tmp_path / "a.png", "--report", tmp_path / "a.html")
-    assert code == 0 and "is not written" in err and not (tmp_path / "a.html").exists()
+    code, out, _ = run("denoise", tmp_path / "flat.png", "-o", tmp_path / "a.png", "--report", tmp_path / "a.html")
+    assert code == 0 and f"report in {tmp_path / 'a.html'}" in out
+    assert read_figures(tmp_path / "a.html")["audit"] is None
 
 
 def test_results_of_others(tmp_path: Path, rng: np.random.Generator, run: Run) -> None:
-    """The audit warns of a blurred picture and passes the clean one; no denoiser is at hand."""
+    """The audit warns of a blurred image and passes the clean one; no denoiser is needed."""
     from scipy.ndimage import gaussian_filter
 
     clean = demo.shipped_picture()
@@ -81,37 +75,44 @@ def test_results_of_others(tmp_path: Path, rng: np.random.Generator, run: Run) -
         write(tmp_path / f"{name}.npy", pixels.astype(np.float32))
     asked = ("report", tmp_path / "noisy.npy")
     code, out, err = run(*asked, tmp_path / "clean.npy", "--sigma", 20, "-o", tmp_path / "a.html")
-    assert (code, err) == (0, "") and "clean.npy: pass" in out
+    assert (code, err) == (0, "") and out.startswith(f"{tmp_path / 'clean.npy'}: pass")
     page = read_figures(tmp_path / "a.html")
     assert page["audit"]["verdict"] == "pass" and page["epitome"] is None and page["name"] == "noisy.npy"
+    assert page["command"].startswith("epitomes report")
     code, out, _ = run(*asked, tmp_path / "blurred.npy", "--json")
     facts = json.loads(out)
-    assert code == 0 and facts["audit"]["verdict"] == "warn" and facts["estimated"] and facts["report"] is None
-    assert facts["sigma"] == pytest.approx(20, rel=0.1)
+    assert code == 0 and facts["audit"]["verdict"] == "warn" and facts["report"] is None
+    assert facts["noise"]["estimated"] and facts["noise"]["level"] == pytest.approx(20, rel=0.1)
+    Noise.gaussian(20.0).save(tmp_path / "noise.json")
+    given = json.loads(run(*asked, tmp_path / "blurred.npy", "--noise", tmp_path / "noise.json", "--json")[1])
+    assert given["noise"]["level"] == 20 and not given["noise"]["estimated"]
 
 
-def test_planes_of_others(tmp_path: Path, rng: np.random.Generator, run: Run) -> None:
+def test_stacks_of_others(tmp_path: Path, rng: np.random.Generator, run: Run) -> None:
+    """All images of a stack are judged, each by its own noise; the page shows the middle one."""
     noisy = 100 + rng.standard_normal((5, 32, 32)) * np.arange(1, 6)[:, None, None]
     for name, pixels in (("noisy", noisy), ("clean", np.full((5, 32, 32), 100.0))):
         write(tmp_path / f"{name}.tif", Picture(pixels, "TYX"))
-    asked = ("report", tmp_path / "noisy.tif", tmp_path / "clean.tif", "--json")
-    facts = json.loads(run(*asked)[1])
-    assert facts["plane"] == "T 2" and facts["sigma"] == pytest.approx(3, rel=0.15)
-    assert json.loads(run(*asked, "--plane", 4)[1])["sigma"] == pytest.approx(5, rel=0.15)
-    code, _, err = run(*asked, "--plane", 5)
-    assert code == 2 and "5 planes" in err
+    asked = ("report", tmp_path / "noisy.tif", tmp_path / "clean.tif", "--json", "-o", tmp_path / "a.html")
+    code, out, _ = run(*asked)
+    assert code == 0 and [part["level"] for part in json.loads(out)["noise"]["parts"]] == pytest.approx(
+        [1, 2, 3, 4, 5], rel=0.2
+    )
+    page = read_figures(tmp_path / "a.html")
+    assert page["sigma"] == pytest.approx(3, rel=0.2) and any("(2,)" in note for note in page["notes"])
 
 
-def test_pictures_that_cannot_be_compared(noisy: Path, tmp_path: Path, run: Run) -> None:
+def test_images_that_cannot_be_compared(noisy: Path, tmp_path: Path, run: Run) -> None:
     write(tmp_path / "small.png", np.zeros((9, 9), np.uint8))
     write(tmp_path / "less.png", np.ones((9, 9), np.uint8))
     for names, code, words in (
-        ((noisy, noisy), 2, "both pictures are"),
-        ((noisy, tmp_path / "small.png"), 2, "48 x 48"),
-        ((tmp_path / "less.png", tmp_path / "small.png"), 3, "too small"),
+        ((noisy, noisy), 2, "both images are"),
+        ((noisy, tmp_path / "small.png"), 3, "48 x 48"),
+        ((tmp_path / "less.png", tmp_path / "small.png", "--sigma", 3), 3, "16 pixels"),
+        ((tmp_path / "less.png", tmp_path / "small.png"), 3, "no noise was found"),
         ((noisy, tmp_path / "none.png"), 3, "no file"),
     ):
         found, out, err = run("report", *names)
         assert (found, out) == (code, "") and words in err and len(err.splitlines()) == 1
     code, _, err = run("report", noisy, tmp_path / "small.png", "-o", tmp_path)
-    assert code == 2 and "folder" in err
+    assert code == 2 and "directory" in err

@@ -54,7 +54,7 @@ def test_lasso_keeps_the_price_of_the_full_atoms(
     coder = Lasso(lam=LAM, tol=1e-6, positive=positive)
     A = coder.encode(X, Dictionary(atoms), mask=mask).toarray() * norms
     for x, a, known in zip(X, A, mask, strict=True):
-        y, short = x[known], unit[:, known]  # of norms below one, at the price of norm one
+        y, short = x[known], unit[:, known]  # norms below one, penalised as norm one
         b = reference.lasso_code(y, short, LAM, positive)
         found, least = (0.5 * np.sum((y - c @ short) ** 2) + LAM * np.abs(c).sum() for c in (a, b))
         assert least - 1e-10 <= found <= least + 1e-6 * least + 1e-12

@@ -35,7 +35,7 @@ def test_against_the_reference(name: str, atoms: Doubles, kind: Any, rng: np.ran
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_atoms_of_both_signs_give_the_plain_lasso(kind: Any, rng: np.random.Generator) -> None:
-    """A code is its positive part minus its negative part: on [D; -D] positivity costs nothing."""
+    """A code is its positive part minus its negative part: on [D; -D] positivity is no restriction."""
     atoms = rng.standard_normal((30, 16))
     X = patches_for(atoms, 100, rng)
     split = kind(lam=LAM, tol=1e-8, positive=True).encode(X, Dictionary(np.concatenate([atoms, -atoms]))).toarray()

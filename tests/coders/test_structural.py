@@ -1,4 +1,4 @@
-"""Patches of an image on an epitome: the structural kernel is chosen by itself, agrees with rows, knows no tiles."""
+"""The structural kernel, for patches of an image on an epitome: when it is used, agreement with rows, tiles."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ def picture(rng: np.random.Generator, dtype: Any = np.float32, shape: tuple[int,
     return (128 + 40 * smooth / smooth.std() + 25 * rng.standard_normal(shape)).astype(dtype)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("coder", CODERS, ids=repr)
 def test_same_codes_as_rows(coder: Any, dtype: Any, rng: np.random.Generator) -> None:
@@ -60,6 +61,19 @@ def test_tiles_and_threads_have_the_same_bits(coder: Any, dtype: Any, rng: np.ra
         np.testing.assert_array_equal(part.indptr, wanted.indptr)
         np.testing.assert_array_equal(part.indices, wanted.indices)
         np.testing.assert_array_equal(part.data, wanted.data)
+
+
+@pytest.mark.parametrize("centred", [True, False])
+@pytest.mark.parametrize("numbers", [range(17, 29), [0, 3, 40, 62], [30, 5, 5, 6], [62]], ids=str)
+def test_lines_have_the_bits_of_the_whole(numbers: Any, centred: bool, rng: np.random.Generator) -> None:
+    D, patches = epitome(rng).dictionary, Patches(picture(rng), (8, 8), centred=centred)
+    coder = OLS(residual=64 * 20.0**2, n_nonzero=5)
+    wanted = coder.encode(patches, D)
+    wanted = wanted[np.arange(len(patches)).reshape(patches.grid_shape)[list(numbers)].ravel()]
+    part = coder.encode(patches.lines(list(numbers)), D)
+    np.testing.assert_array_equal(part.indptr, wanted.indptr)
+    np.testing.assert_array_equal(part.indices, wanted.indices)
+    np.testing.assert_array_equal(part.data, wanted.data)
 
 
 def test_warm_start_by_windows(rng: np.random.Generator) -> None:

@@ -1,4 +1,4 @@
-"""A start saves time and nothing else: any start, however foolish, leads to the same optimum."""
+"""A warm start only saves time: any start, however bad, leads to the same optimum."""
 
 from __future__ import annotations
 

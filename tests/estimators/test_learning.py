@@ -202,6 +202,7 @@ def test_more_refusals(rows: Rows) -> None:
         learner().fit(rows).inverse_transform(rows)
 
 
+@pytest.mark.slow
 def test_the_library_does_not_need_scikit_learn() -> None:
     """Importing the library does not import it; without it the message names the extra."""
     code = (

@@ -175,6 +175,7 @@ def test_pages_of_unknown_meaning_are_a_stack(tmp_path: Path) -> None:
 # FITS
 
 
+@pytest.mark.slow
 def test_wcs_passes(tmp_path: Path, rng: np.random.Generator) -> None:
     fits = pytest.importorskip("astropy.io.fits", reason="astropy is not installed")
     from astropy.wcs import WCS

@@ -32,7 +32,7 @@ def test_paths_that_are_no_pictures(tmp_path: Path) -> None:
     (tmp_path / "folder.png").mkdir()
     refused(tmp_path / "folder.png", "not a regular file")
     (tmp_path / "file.zarr").write_bytes(b"")
-    refused(tmp_path / "file.zarr", "is a folder, and this is none")
+    refused(tmp_path / "file.zarr", "expected a directory.*got a file")
     os.mkfifo(tmp_path / "pipe.png")
     refused(tmp_path / "pipe.png", "not a regular file")
 
@@ -47,7 +47,7 @@ def test_addresses_are_not_opened(name: str, monkeypatch: pytest.MonkeyPatch) ->
         raise AssertionError("somebody tried to call out")
 
     monkeypatch.setattr(socket.socket, "connect", never)
-    with pytest.raises(ImageFileError, match="is an address, and only local files are read"):
+    with pytest.raises(ImageFileError, match="is a URL, but only local files"):
         read(name)
 
 
@@ -92,10 +92,10 @@ def test_values_that_are_no_real_numbers(tmp_path: Path, dtype: str) -> None:
     array = np.zeros((4, 4), np.dtype(dtype))
     np.save(tmp_path / "a.npy", array, allow_pickle=True)
     np.savez(tmp_path / "a.npz", a=array)
-    words = "whole numbers or floats of at most 64 bits|Object arrays"
+    words = "integers or floats of at most 64 bits|Object arrays"
     refused(tmp_path / "a.npy", words)
     refused(tmp_path / "a.npz", words)
-    with pytest.raises(ImageFileError, match="whole numbers or floats"):
+    with pytest.raises(ImageFileError, match="integers or floats"):
         write(tmp_path / "b.npy", array)
 
 
@@ -167,7 +167,7 @@ def test_npy_is_judged_by_its_header(tmp_path: Path) -> None:
     path = tmp_path / "a.npy"
     for content, words in (
         (cases.raw_npy((8, 8), body=bytes(63)), "cut short"),
-        (cases.raw_npy((8, -8), body=bytes(64)), "at least one pixel"),
+        (cases.raw_npy((8, -8), body=bytes(64)), "which no image has"),
         (cases.raw_npy((64,), body=bytes(64)), "needs 2 to 5 axes"),
         (cases.raw_npy((1,) * 6, body=bytes(1)), "needs 2 to 5 axes"),
         (cases.raw_npy((8, 8), "|O", bytes(512)), "holds object"),
@@ -226,7 +226,7 @@ def test_zarr_does_not_lead_out_of_its_folder(tmp_path: Path, rng: np.random.Gen
     secret = tmp_path / "secret"
     chunk.rename(secret)
     chunk.symlink_to(secret)
-    refused(tmp_path / "b.zarr", "a link.*not followed")
+    refused(tmp_path / "b.zarr", "a symbolic link")
     marks = tmp_path / "a.zarr" / "zarr.json"
     described = json.loads(marks.read_text())
     described["attributes"]["ome"]["multiscales"][0]["datasets"][0]["path"] = "../b.zarr/0"
@@ -262,7 +262,7 @@ def test_strange_zarr_attributes_are_one_error(tmp_path: Path, change: Callable[
 def test_lists_of_other_videos_are_no_video(tmp_path: Path, content: str) -> None:
     pytest.importorskip("av", reason="av is not installed")
     (tmp_path / "a.mp4").write_text(content)
-    refused(tmp_path / "a.mp4", "no Matroska, MP4")
+    refused(tmp_path / "a.mp4", "not a Matroska, MP4")
 
 
 def test_deflated_dicom_and_no_patient_in_errors(tmp_path: Path) -> None:
@@ -297,12 +297,12 @@ def test_raw_that_is_none(tmp_path: Path, rng: np.random.Generator) -> None:
     ("name", "content", "code", "words"),
     [
         ("none.png", None, 3, "there is no file"),
-        ("folder.png", "folder", 3, "not a regular file"),
+        ("folder.png", "folder", 3, "got a directory"),
         ("a.xyz", b"x", 3, "suffix"),
         ("a.png", b"not a picture", 3, "not a PNG"),
         ("a.npy", cases.raw_npy((8, 8), "<c8", bytes(512)), 3, "complex64"),
         ("a.npy", cases.raw_npy((2**20, 2**20)), 4, "--max-pixels"),
-        ("huge.png", cases.raw_png(8, 0, b"", (30_000, 30_000)), 4, "--max-pixels"),
+        ("huge.png", cases.raw_png(8, 0, b"", (2**30, 2**30)), 4, "--max-pixels"),
         ("a.npy", cases.raw_npy((8, 8), body=bytes(60)), 3, "cut short"),
     ],
 )

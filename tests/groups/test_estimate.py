@@ -16,7 +16,7 @@ from epitomes.groups.matching import Planar
 Doubles = NDArray[np.float64]
 
 NATIVE = [isa for isa in kernels.isas if kernels.isa != "reference"]
-SMALL = Matching(patch=(1, 5, 5), reach=(0, 6, 6), stride=(1, 3, 3), n_matches=20)
+SMALL = Matching(patch=(1, 5, 5), search_radius=(0, 6, 6), stride=(1, 3, 3), group_size=20)
 
 
 @pytest.fixture(params=NATIVE)
@@ -41,7 +41,7 @@ def shrinkers(m: int, rng: np.random.Generator) -> list[Shrinker]:
     return [
         LowRank(),
         SharedAtoms(atoms=dictionary, bound=1.0),
-        SharedAtoms(atoms=dictionary, bound=0.5, n_voters=5, most_atoms=6, by_rank=True),
+        SharedAtoms(atoms=dictionary, bound=0.5, selection_size=5, most_atoms=6, by_rank=True),
     ]
 
 
@@ -58,13 +58,13 @@ def by_hand(noisy: Planar, matching: Matching, strength: float, level: float) ->
     for centre in ((t, y, x) for t in steps[0] for y in steps[1] for x in steps[2]):
         window = [
             range(max(0, a - far), min(end, a + far) + 1)
-            for a, far, end in zip(centre, matching.reach, ends, strict=True)
+            for a, far, end in zip(centre, matching.search_radius, ends, strict=True)
         ]
         near = [(t, y, x) for t in window[0] for y in window[1] for x in window[2] if (t, y, x) != centre]
         distances = [float(((image[patch(at)] - image[patch(centre)]) ** 2).mean()) for at in near]
-        order = np.argsort(distances, kind="stable")[: matching.n_matches - 1]
-        limit = np.inf if matching.limit is None else matching.limit
-        count = max(sum(distances[i] <= limit for i in order), min(len(order), matching.n_least - 1))
+        order = np.argsort(distances, kind="stable")[: matching.group_size - 1]
+        limit = np.inf if matching.threshold is None else matching.threshold
+        count = max(sum(distances[i] <= limit for i in order), min(len(order), matching.least_members - 1))
         members = [centre, *(near[i] for i in order[:count])]
         group = np.stack([image[patch(at)].ravel() for at in members])
         mean = group.mean(axis=0)
@@ -79,17 +79,29 @@ def by_hand(noisy: Planar, matching: Matching, strength: float, level: float) ->
 
 CASES: dict[str, tuple[tuple[int, ...], Matching]] = {
     "grey": ((1, 1, 21, 26), SMALL),
-    "many bands": ((1, 1, 60, 12), Matching(patch=(1, 4, 3), reach=(0, 5, 4), stride=(1, 2, 3), n_matches=12)),
-    "one line": ((1, 1, 5, 40), Matching(patch=(1, 5, 4), reach=(0, 3, 9), stride=(1, 4, 4), n_matches=9)),
-    "one patch": ((2, 2, 6, 5), Matching(patch=(2, 6, 5), n_matches=7)),
-    "single pixels": ((1, 1, 9, 8), Matching(patch=(1, 1, 1), reach=(0, 2, 2), stride=(1, 1, 1), n_matches=6)),
-    "colour": ((3, 1, 17, 19), Matching(patch=(1, 4, 5), reach=(0, 5, 6), stride=(1, 3, 4), n_matches=16)),
-    "wide window": ((1, 1, 14, 13), Matching(patch=(1, 6, 6), reach=(0, 50, 40), stride=(1, 5, 2), n_matches=200)),
-    "limit": ((2, 1, 19, 20), Matching(patch=(1, 4, 4), reach=(0, 6, 6), n_matches=25, limit=400.0, n_least=3)),
-    "planes alone": ((1, 3, 13, 15), Matching(patch=(1, 5, 5), reach=(0, 4, 4), stride=(1, 3, 3), n_matches=12)),
-    "video": ((1, 5, 13, 14), Matching(patch=(1, 5, 4), reach=(2, 3, 3), stride=(1, 3, 4), n_matches=24)),
-    "volume": ((1, 6, 11, 12), Matching(patch=(3, 4, 4), reach=(2, 3, 2), stride=(2, 3, 3), n_matches=15)),
-    "colour video": ((3, 4, 10, 11), Matching(patch=(2, 4, 3), reach=(1, 3, 3), stride=(2, 3, 2), n_matches=10)),
+    "many bands": ((1, 1, 60, 12), Matching(patch=(1, 4, 3), search_radius=(0, 5, 4), stride=(1, 2, 3), group_size=12)),
+    "one line": ((1, 1, 5, 40), Matching(patch=(1, 5, 4), search_radius=(0, 3, 9), stride=(1, 4, 4), group_size=9)),
+    "one patch": ((2, 2, 6, 5), Matching(patch=(2, 6, 5), group_size=7)),
+    "single pixels": ((1, 1, 9, 8), Matching(patch=(1, 1, 1), search_radius=(0, 2, 2), stride=(1, 1, 1), group_size=6)),
+    "colour": ((3, 1, 17, 19), Matching(patch=(1, 4, 5), search_radius=(0, 5, 6), stride=(1, 3, 4), group_size=16)),
+    "wide window": (
+        (1, 1, 14, 13),
+        Matching(patch=(1, 6, 6), search_radius=(0, 50, 40), stride=(1, 5, 2), group_size=200),
+    ),
+    "limit": (
+        (2, 1, 19, 20),
+        Matching(patch=(1, 4, 4), search_radius=(0, 6, 6), group_size=25, threshold=400.0, least_members=3),
+    ),
+    "planes alone": (
+        (1, 3, 13, 15),
+        Matching(patch=(1, 5, 5), search_radius=(0, 4, 4), stride=(1, 3, 3), group_size=12),
+    ),
+    "video": ((1, 5, 13, 14), Matching(patch=(1, 5, 4), search_radius=(2, 3, 3), stride=(1, 3, 4), group_size=24)),
+    "volume": ((1, 6, 11, 12), Matching(patch=(3, 4, 4), search_radius=(2, 3, 2), stride=(2, 3, 3), group_size=15)),
+    "colour video": (
+        (3, 4, 10, 11),
+        Matching(patch=(2, 4, 3), search_radius=(1, 3, 3), stride=(2, 3, 2), group_size=10),
+    ),
 }
 
 
@@ -149,7 +161,7 @@ class TestExact:
         """Flat on both sides of an edge: products of low rank, at all the scales of real images."""
         image = np.zeros((1, 1, 32, 32), np.float32)
         image[..., 13:] = 1
-        matching = Matching(patch=(1, 8, 8), reach=(0, 8, 8), n_matches=30)
+        matching = Matching(patch=(1, 8, 8), search_radius=(0, 8, 8), group_size=30)
         for size in (1e-4, 1e-2, 1.0, 255.0, 65535.0):
             for level in (0.0, 1e-3):
                 got = estimate(image * np.float32(size), matching=matching, shrinker=LowRank(), level=level * size)
@@ -157,7 +169,7 @@ class TestExact:
 
     def test_noise_goes(self, isa: str, rng: np.random.Generator) -> None:
         clean, noisy = picture((1, 1, 48, 48), rng)
-        matching = Matching(patch=(1, 6, 6), reach=(0, 10, 10), stride=(1, 3, 3), n_matches=40)
+        matching = Matching(patch=(1, 6, 6), search_radius=(0, 10, 10), stride=(1, 3, 3), group_size=40)
         before = ((noisy - clean) ** 2).mean()
         waves = np.cos(np.pi * np.outer(np.arange(6), np.arange(6) + 0.5) / 6)
         smooth = np.kron(waves, waves)
@@ -200,7 +212,7 @@ class TestBits:
         _, noisy = picture((1, 1, 80, 14), rng)
         expected = estimate(noisy, matching=SMALL, shrinker=LowRank(), level=10.0)
         for at_once in (1, 2, 3, 100):
-            monkeypatch.setattr(sys.modules[estimate.__module__], "AT_ONCE", at_once)
+            monkeypatch.setattr(sys.modules[estimate.__module__], "BANDS_PER_THREAD", at_once)
             np.testing.assert_array_equal(estimate(noisy, matching=SMALL, shrinker=LowRank(), level=10.0), expected)
 
     def test_far_content_does_not_matter(self, isa: str, rng: np.random.Generator) -> None:
@@ -216,7 +228,7 @@ class TestBits:
             assert not np.array_equal(one[..., 28:33, 27:31], two[..., 28:33, 27:31])
 
     def test_far_planes_do_not_matter(self, isa: str, rng: np.random.Generator) -> None:
-        matching = Matching(patch=(2, 4, 4), reach=(1, 3, 3), stride=(1, 3, 3), n_matches=12)
+        matching = Matching(patch=(2, 4, 4), search_radius=(1, 3, 3), stride=(1, 3, 3), group_size=12)
         _, noisy = picture((1, 10, 12, 12), rng)
         other = noisy.copy()
         other[:, 9] = 0

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from epitomes import kernels
-from epitomes.groups import Matching, Reference
-from epitomes.groups.matching import matches, references
+from epitomes.groups import Matching
+from epitomes.groups.matching import Reference, matches, references
 from epitomes.kernels import _native, reference_groups
 
 Found = tuple[NDArray[np.int32], NDArray[np.float32]]
@@ -56,6 +56,7 @@ def real_numbers(shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np
 
 @pytest.mark.parametrize("isa", NATIVE)
 class TestSpecification:
+    @pytest.mark.slow
     @settings(max_examples=200, deadline=None, derandomize=True)
     @given(
         axes=st.tuples(
@@ -341,47 +342,49 @@ class TestMembers:
     first = Reference(0, np.array([0]), np.array([0]))
 
     def members(self, **settings: Any) -> int:
-        matching = Matching(patch=(1, 8, 8), reach=(0, 0, 40), **settings)
+        matching = Matching(patch=(1, 8, 8), search_radius=(0, 0, 40), **settings)
         places, counts = matches(self.image, matching, self.first, go())
-        assert places.dtype == counts.dtype == np.int32 and places.shape == (1, matching.n_matches)
+        assert places.dtype == counts.dtype == np.int32 and places.shape == (1, matching.group_size)
         return int(counts[0])
 
-    def test_without_a_limit_all_that_are_there(self) -> None:
-        assert self.members(n_matches=5) == 5
-        assert self.members(n_matches=33) == 33
-        assert self.members(n_matches=50) == 33  # the image has no more
+    def test_without_a_threshold_all_that_are_there(self) -> None:
+        assert self.members(group_size=5) == 5
+        assert self.members(group_size=33) == 33
+        assert self.members(group_size=50) == 33  # the image has no more
 
-    def test_limit_is_a_mean_of_squares(self) -> None:
+    def test_threshold_is_a_mean_of_squares(self) -> None:
         """Patches 0, 1, ... to the right: k columns of 3, so `9 k / 8` in one of two channels."""
         for k in range(1, 9):
-            limit = 9 * k / 8 / 2
-            assert self.members(n_matches=33, n_least=1, limit=limit) == k + 1  # a distance equal to the limit is near
-            assert self.members(n_matches=33, n_least=1, limit=limit - 0.01) == k
+            threshold = 9 * k / 8 / 2
+            assert (
+                self.members(group_size=33, least_members=1, threshold=threshold) == k + 1
+            )  # a distance equal to the threshold is near
+            assert self.members(group_size=33, least_members=1, threshold=threshold - 0.01) == k
 
-    def test_limit_and_least(self) -> None:
-        assert self.members(n_matches=33, n_least=4, limit=0.0) == 4
-        assert self.members(n_matches=33, n_least=1, limit=0.0) == 1
-        assert self.members(n_matches=33, n_least=4, limit=9 / 2) == 9  # enough are near
-        assert self.members(n_matches=3, n_least=7, limit=0.0) == 3  # no more than are asked for
-        assert self.members(n_matches=50, n_least=48, limit=0.0) == 33  # nor than there are
-        assert self.members(n_matches=6, n_least=1, limit=1e6) == 6
+    def test_threshold_and_least(self) -> None:
+        assert self.members(group_size=33, least_members=4, threshold=0.0) == 4
+        assert self.members(group_size=33, least_members=1, threshold=0.0) == 1
+        assert self.members(group_size=33, least_members=4, threshold=9 / 2) == 9  # enough are near
+        assert self.members(group_size=3, least_members=7, threshold=0.0) == 3  # no more than are asked for
+        assert self.members(group_size=50, least_members=48, threshold=0.0) == 33  # nor than there are
+        assert self.members(group_size=6, least_members=1, threshold=1e6) == 6
 
-    def test_identical_patches_are_near_at_limit_zero(self, rng: np.random.Generator) -> None:
+    def test_identical_patches_are_near_at_threshold_zero(self, rng: np.random.Generator) -> None:
         image = np.tile(rng.random((1, 1, 6, 6), np.float32), (1, 1, 3, 3))
-        matching = Matching(patch=(1, 6, 6), reach=(0, 6, 6), n_matches=30, n_least=1, limit=0.0)
+        matching = Matching(patch=(1, 6, 6), search_radius=(0, 6, 6), group_size=30, least_members=1, threshold=0.0)
         places, counts = matches(image, matching, Reference(0, np.array([6]), np.array([0, 6])), go())
         assert counts.tolist() == [6, 9]
         assert sorted(places[0, :6].tolist()) == [0, 6, 108, 114, 216, 222]
 
     @pytest.mark.filterwarnings("ignore:overflow")
-    def test_a_limit_beyond_float32(self) -> None:
+    def test_a_threshold_beyond_float32(self) -> None:
         """Nothing is too far, but a patch that only fills the row is no member."""
-        for limit in (1e30, 1e38, 1e300):
-            assert self.members(n_matches=50, n_least=1, limit=limit) == 33
+        for threshold in (1e30, 1e38, 1e300):
+            assert self.members(group_size=50, least_members=1, threshold=threshold) == 33
 
     def test_more_channels_than_are_needed(self) -> None:
-        """A channel that is the same everywhere halves the mean: the limit is for each value of a patch."""
-        matching = Matching(patch=(1, 8, 8), reach=(0, 0, 40), n_matches=33, n_least=1, limit=9.0)
+        """A channel that is the same everywhere halves the mean: the threshold is for each value of a patch."""
+        matching = Matching(patch=(1, 8, 8), search_radius=(0, 0, 40), group_size=33, least_members=1, threshold=9.0)
         alone = matches(self.image[:1].copy(), matching, self.first, go())[1][0]
         beside = matches(self.image, matching, self.first, go())[1][0]
         assert alone == 9 and beside > alone
@@ -398,15 +401,15 @@ class TestSettings:
             ({"patch": (1, 8.0, 8)}, TypeError, "patch must be a whole number, got 8.0"),
             ({"stride": (1, 4, 0)}, ValueError, "stride must be at least 1, got 0"),
             ({"stride": (True, 4, 4)}, TypeError, "stride must be a whole number, got True"),
-            ({"reach": (0, -1, 3)}, ValueError, "reach must be at least 0, got -1"),
-            ({"n_matches": 0}, ValueError, "n_matches must be at least 1, got 0"),
-            ({"n_least": 0}, ValueError, "n_least must be at least 1, got 0"),
-            ({"limit": -0.1}, ValueError, r"limit must be a finite number >= 0, got -0\.1"),
-            ({"limit": np.inf}, ValueError, "limit must be a finite number >= 0, got inf"),
-            ({"limit": np.nan}, ValueError, "limit must be a finite number >= 0, got nan"),
-            ({"limit": "1"}, TypeError, "limit must be a number, got '1'"),
+            ({"search_radius": (0, -1, 3)}, ValueError, "search_radius must be at least 0, got -1"),
+            ({"group_size": 0}, ValueError, "group_size must be at least 1, got 0"),
+            ({"least_members": 0}, ValueError, "least_members must be at least 1, got 0"),
+            ({"threshold": -0.1}, ValueError, r"threshold must be a finite number >= 0, got -0\.1"),
+            ({"threshold": np.inf}, ValueError, "threshold must be a finite number >= 0, got inf"),
+            ({"threshold": np.nan}, ValueError, "threshold must be a finite number >= 0, got nan"),
+            ({"threshold": "1"}, TypeError, "threshold must be a number, got '1'"),
             ({"patch": (8, 8)}, ValueError, "patch"),
-            ({"reach": (18, 18)}, ValueError, "reach"),
+            ({"search_radius": (18, 18)}, ValueError, "search_radius"),
             ({"stride": (1, 1, 4, 4)}, ValueError, "stride"),
         ],
         ids=str,

@@ -33,9 +33,11 @@ class TestSpecification:
         self, m: int, channels: int, n_matches: int, by_rank: bool, isa: str, rng: np.random.Generator
     ) -> None:
         atoms = rng.standard_normal((3 * m, m))
-        for bound, n_voters, most in ((1.0, 16, 20), (0.1, 3, 5), (0.02, 50, m)):
+        for bound, n_selecting, most in ((1.0, 16, 20), (0.1, 3, 5), (0.02, 50, m)):
             groups = many_groups(m, n_matches, rng)
-            shrinker = SharedAtoms(atoms=atoms, bound=bound, n_voters=n_voters, most_atoms=most, by_rank=by_rank)
+            shrinker = SharedAtoms(
+                atoms=atoms, bound=bound, selection_size=n_selecting, most_atoms=most, by_rank=by_rank
+            )
             shrinkage = shrinker.shrinkage(m, channels)
             agree(shrunk(isa, groups, shrinkage), shrunk("reference", groups, shrinkage))
 
@@ -345,7 +347,7 @@ class TestAtoms:
 
     def test_only_voters_choose_and_only_by_the_guide(self, isa: str, rng: np.random.Generator) -> None:
         members, guide = 100 + 20 * rng.standard_normal((2, 18, 25))
-        shrinkage = SharedAtoms(atoms=rng.standard_normal((60, 25)), bound=0.5, n_voters=5).shrinkage(25, 1)
+        shrinkage = SharedAtoms(atoms=rng.standard_normal((60, 25)), bound=0.5, selection_size=5).shrinkage(25, 1)
         first = shrunk(isa, one_group(members, 9.0, guide), shrinkage)[0]
         other = guide.copy()
         other[5:] = rng.standard_normal((13, 25))

@@ -131,9 +131,9 @@ class TestSums:
 class TestShrinkers:
     def test_base_and_atoms(self, rng: np.random.Generator) -> None:
         given = rng.standard_normal((30, 24)) * np.logspace(-2, 2, 30)[:, None] + 50
-        shrinkage = SharedAtoms(atoms=given, bound=0.5, n_voters=7, most_atoms=9, strength=1.5, by_rank=True).shrinkage(
-            24, 2
-        )
+        shrinkage = SharedAtoms(
+            atoms=given, bound=0.5, selection_size=7, most_atoms=9, strength=1.5, by_rank=True
+        ).shrinkage(24, 2)
         base, atoms = shrinkage.base.astype(np.float64), shrinkage.atoms.astype(np.float64)
         assert shrinkage.base.dtype == shrinkage.atoms.dtype == np.float32
         np.testing.assert_allclose(base @ base.T, np.eye(2), atol=1e-6)
@@ -184,8 +184,8 @@ class TestShrinkers:
             ({"bound": np.nan}, ValueError, "bound must be a finite number >= 0, got nan"),
             ({"strength": -1.0}, ValueError, r"strength must be a finite number >= 0, got -1\.0"),
             ({"strength": np.inf}, ValueError, "strength must be a finite number >= 0, got inf"),
-            ({"n_voters": 0}, ValueError, "n_voters must be at least 1, got 0"),
-            ({"n_voters": 2.0}, TypeError, "n_voters must be a whole number"),
+            ({"selection_size": 0}, ValueError, "selection_size must be at least 1, got 0"),
+            ({"selection_size": 2.0}, TypeError, "selection_size must be a whole number"),
             ({"most_atoms": 0}, ValueError, "most_atoms must be at least 1, got 0"),
             ({"most_atoms": True}, TypeError, "most_atoms must be a whole number, got True"),
         ],
@@ -303,6 +303,7 @@ class TestWrongCalls:
             with pytest.raises(TypeError):
                 self.call(**changed)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "changed",
         [

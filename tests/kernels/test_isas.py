@@ -1,4 +1,4 @@
-"""Instruction sets: chosen by name, equal up to rounding, and the reference never in silence."""
+"""Instruction sets: chosen by name, equal up to rounding; the reference only if asked for."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("isa", kernels.isas)
 def test_named_set_is_used(isa: str) -> None:
     done = run("from epitomes import kernels; print(kernels.isa)", EPITOMES_ISA=isa, EPITOMES_KERNELS="native")
     assert done.stdout.strip() == isa, done.stderr
 
 
+@pytest.mark.slow
 def test_wrong_names_are_refused() -> None:
     assert (
         "EPITOMES_ISA must be one of baseline"
@@ -36,6 +38,7 @@ def test_wrong_names_are_refused() -> None:
     assert "must be 'native' or 'reference'" in run("import epitomes.kernels", EPITOMES_KERNELS="fast").stderr
 
 
+@pytest.mark.slow
 def test_reference_runs_the_public_coders() -> None:
     code = """
 import numpy as np
@@ -51,6 +54,7 @@ print(OMP(residual=1.0).encode(X, D).nnz, Lasso(lam=0.5).encode(X, D).nnz)
     assert slow.stdout == fast.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("isa", kernels.isas)
 def test_sets_agree_up_to_rounding(isa: str, rng: np.random.Generator) -> None:
     phi = windows((30, 30), (8, 8))

@@ -19,7 +19,8 @@ from scipy.sparse import csr_array
 
 from epitomes import Epitome, Patches
 from epitomes.coders import Lasso
-from epitomes.learn import smooth_noise
+from epitomes.described_file import pack
+from epitomes.learn import multiscale, scales, smooth_noise
 from epitomes.learn._alternate import alternate
 from epitomes.learn._online import online
 from epitomes.learn.checkpoint import load_history, load_step, save_step
@@ -27,7 +28,6 @@ from epitomes.learn.moments import Moments
 from epitomes.learn.steps import Progress, Step, run
 from epitomes.model_file import ModelError, load
 from epitomes.phi import Phi, flat, turned, union, windows
-from epitomes.tensor_file import pack
 
 PHI = windows((5, 6), (2, 3))
 HISTORY = tuple(
@@ -139,9 +139,17 @@ def test_numbers_that_are_none_are_not_saved(tmp_path: Path) -> None:
     save_step(tmp_path / "a", a_step(), HISTORY)
     before = (tmp_path / "a").read_bytes()
     for bad in (math.nan, math.inf):
-        with pytest.raises(ValueError, match="objective that is NaN or infinite"):
+        with pytest.raises(ValueError, match="objective of a step is NaN or infinite"):
             save_step(tmp_path / "a", a_step(), [dataclasses.replace(HISTORY[0], objective=bad)])
     assert (tmp_path / "a").read_bytes() == before
+
+
+def test_swapped_arguments_are_named(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"the path comes first, save_step\(path, step, history\)"):
+        save_step(a_step(), tmp_path / "a", HISTORY)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="needs a path and a Step, got str and tuple"):
+        save_step("a", (a_step(), HISTORY), HISTORY)  # type: ignore[arg-type]
+    assert os.listdir(tmp_path) == []
 
 
 # ---- resumed runs
@@ -166,6 +174,25 @@ def test_resumed_runs_end_with_the_same_bits(tmp_path: Path) -> None:
         assert rest.epitome.pixels.tobytes() == whole.epitome.pixels.tobytes()
         timeless = [[dataclasses.replace(each, seconds=0.0) for each in fit.history] for fit in (rest, whole)]
         assert timeless[0] == timeless[1]
+
+
+@pytest.mark.parametrize("learner", [alternate, online, multiscale])
+def test_the_pair_of_load_step_is_not_a_step(learner: Callable[..., Any], tmp_path: Path) -> None:
+    """It is refused when the learner is made, not at its first step."""
+    phi = windows((9, 9), (4, 4))
+    image = np.random.default_rng(2).standard_normal((24, 24))
+    how: dict[str, Any] = {"coder": Lasso(lam=3.0)}
+    if learner is multiscale:
+        how = {"scales": scales((9, 9), (4, 4), lam=3.0, n_steps=(1, 1))}
+    data = image if learner is multiscale else patches()
+    save_step(tmp_path / "a", a_step(phi), HISTORY)
+    loaded = load_step(tmp_path / "a", phi)
+    with pytest.raises(TypeError, match=r"step, history = load_step\(\.\.\.\) and pass after=step"):
+        learner(data, smooth_noise(phi), after=loaded, **how)
+    with pytest.raises(TypeError, match="after must be a Step or None, got int"):
+        learner(data, smooth_noise(phi), after=3, **how)
+    with pytest.raises(TypeError, match="start must be an Epitome, got GatherPhi"):
+        learner(data, phi, **how)
 
 
 # ---- files that do not fit or are damaged
@@ -193,7 +220,7 @@ def test_another_phi_of_the_same_sizes(tmp_path: Path) -> None:
     for a, b in ((one, other), (first, second)):
         assert (a.n_atoms, a.patch_size, a.epitome_shape) == (b.n_atoms, b.patch_size, b.epitome_shape)
         save_step(tmp_path / "a", a_step(a), HISTORY)
-        with pytest.raises(ModelError, match=r"\(table differ\)"):
+        with pytest.raises(ModelError, match=r"\(different: table\)"):
             load_step(tmp_path / "a", b)
 
 
@@ -220,7 +247,7 @@ def test_damage(tmp_path: Path, rng: np.random.Generator) -> None:
 
 def test_models_and_checkpoints_are_told_apart(tmp_path: Path) -> None:
     save_step(tmp_path / "a", a_step(), HISTORY)
-    with pytest.raises(ModelError, match="no epitome file: its format is 'checkpoint'"):
+    with pytest.raises(ModelError, match="not an epitome file: its format is 'checkpoint'"):
         load(tmp_path / "a")
     with pytest.raises(FileNotFoundError):
         load_step(tmp_path / "absent", PHI)

@@ -147,7 +147,7 @@ def test_inputs_are_not_changed(problem: tuple[Doubles, Codes]) -> None:
 
 def test_what_cannot_be_summed_is_refused(problem: tuple[Doubles, Codes]) -> None:
     X, codes = problem
-    with pytest.raises(TypeError, match="codes must be sparse, as encode returns them, got ndarray"):
+    with pytest.raises(TypeError, match="codes must be a sparse array, as encode returns it, got ndarray"):
         Moments.of(X, codes.toarray())  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="one row per patch, 499, got 500"):
         Moments.of(X[1:], codes)

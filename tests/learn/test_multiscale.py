@@ -117,7 +117,7 @@ def test_going_on_after_any_step(done: int, sample: int | None) -> None:
 def test_nothing_is_left_after_the_last_step() -> None:
     *_, last = multiscale(texture((40, 40)), coarsest(), scales=PLAN)
     assert list(multiscale(texture((40, 40)), coarsest(), scales=PLAN, after=last)) == []
-    with pytest.raises(ValueError, match="gave no step: it was already done"):
+    with pytest.raises(ValueError, match="gave no step: all steps of its scales are done already"):
         run(multiscale(texture((40, 40)), coarsest(), scales=PLAN, after=last))
 
 
@@ -174,7 +174,7 @@ class TestResampling:
         assert np.abs(kept).max() > 0.95
 
     def test_other_axes_are_refused(self) -> None:
-        with pytest.raises(ValueError, match=r"\(20, 20\) cannot become one of shape .* the axes differ"):
+        with pytest.raises(ValueError, match=r"\(20, 20\) cannot be resampled to shape .* the axes differ"):
             enlarged(smooth_noise(windows((20, 20), (4, 4))), (3, 10, 10), (4, 4))
 
 

@@ -34,6 +34,7 @@ def recoded_objective(source: Source, epitome: Epitome, lam: float) -> float:
     return float(0.5 * np.sum((X - A @ D) ** 2) + lam * np.sum(abs(A) @ np.linalg.norm(D, axis=1))) / len(X)
 
 
+@pytest.mark.slow
 def test_one_pass_over_synthetic_patches_is_nearly_as_good_as_twenty_steps(rng: np.random.Generator) -> None:
     X, coder, start = synthetic(100_000, rng), Lasso(lam=0.3), smooth_noise(PHI, rng=1)
     batch = run(alternate(X, start, coder=coder), max_steps=20)
@@ -44,6 +45,7 @@ def test_one_pass_over_synthetic_patches_is_nearly_as_good_as_twenty_steps(rng: 
     assert quick <= 1.02 * slow
 
 
+@pytest.mark.slow
 def test_one_pass_over_a_photograph_is_nearly_as_good_as_twenty_steps() -> None:
     """Real patches differ more from batch to batch: old ones are forgotten sooner, and each is used for longer."""
     data = pytest.importorskip("skimage.data")

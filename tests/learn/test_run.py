@@ -179,6 +179,7 @@ def test_interrupted_at_every_step(kind: str, tmp_path: Path) -> None:
     assert model_bytes(fit, tmp_path / "a.epitome") == model_bytes(whole, tmp_path / "b.epitome")
 
 
+@pytest.mark.slow
 def test_killed_runs_end_as_if_nothing_had_happened(tmp_path: Path) -> None:
     """`kill -9` in the middle of learning, at a moment that nobody chose; then resumed, by another process."""
     code = "from pathlib import Path; import learn_cases; learn_cases.learn_until_killed(Path())"

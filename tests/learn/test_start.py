@@ -1,8 +1,6 @@
-"""Starts: each against what its definition says, computed another way."""
+"""Initial epitomes: each against its definition, computed another way."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import numpy as np
 import phi_cases
@@ -11,9 +9,8 @@ from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter, gaussian_filter1d
 
 from epitomes import Epitome
-from epitomes.learn import cosines, natural, pieces, smooth_noise, start
-from epitomes.model_file import save
-from epitomes.phi import Phi, UnionPhi, flat, rotated, split, union, windows
+from epitomes.learn import cosines, random_windows, smooth_noise
+from epitomes.phi import UnionPhi, flat, split, union, windows
 
 # A union inside a union no longer knows the shapes of its pictures.
 NESTED = "union of union"
@@ -26,9 +23,9 @@ def pictures(epitome: Epitome) -> list[NDArray[np.float64]]:
     if isinstance(phi, UnionPhi):
         parts = zip(split(phi, pixels), phi.parts, strict=True)
         return [picture for piece, part in parts for picture in pictures(Epitome(piece, part))]
-    pieces_ = split(phi, pixels) if getattr(phi, "part_shapes", ()) else (pixels,)
+    parts_ = split(phi, pixels) if getattr(phi, "part_shapes", ()) else (pixels,)
     rank = len(phi.patch_shape)
-    return [picture for piece in pieces_ for picture in piece.reshape(-1, *piece.shape[piece.ndim - rank :])]
+    return [picture for part in parts_ for picture in part.reshape(-1, *part.shape[part.ndim - rank :])]
 
 
 # ---- all of them
@@ -39,7 +36,7 @@ def test_every_phi_has_a_start(name: str, rng: np.random.Generator) -> None:
     """No start has an atom that is zero, for such an atom would never be used."""
     phi = PHIS[name]
     image = rng.standard_normal((60,) * len(phi.patch_shape))
-    for epitome in (smooth_noise(phi), pieces(phi, image), cosines(phi)):
+    for epitome in (smooth_noise(phi), random_windows(phi, image), cosines(phi)):
         assert epitome.pixels.shape == phi.epitome_shape
         assert epitome.phi is phi
         assert (epitome.dictionary.norms > 0).all()
@@ -47,7 +44,11 @@ def test_every_phi_has_a_start(name: str, rng: np.random.Generator) -> None:
 
 def test_pictures_of_one_pixel() -> None:
     """Without its mean nothing would be left of it."""
-    for epitome in (smooth_noise(flat(5, (1, 1))), pieces(flat(5, (1, 1)), np.ones((4, 4))), cosines(flat(5, (1, 1)))):
+    for epitome in (
+        smooth_noise(flat(5, (1, 1))),
+        random_windows(flat(5, (1, 1)), np.ones((4, 4))),
+        cosines(flat(5, (1, 1))),
+    ):
         assert (epitome.pixels != 0).all()
 
 
@@ -59,7 +60,10 @@ def test_nested_unions_are_refused(make: type) -> None:
 
 @pytest.mark.parametrize("seed", [-1, 0.5, True])
 def test_bad_seeds(seed: object) -> None:
-    for call in (lambda: smooth_noise(flat(2, 4), rng=seed), lambda: pieces(flat(2, 4), np.arange(9.0), rng=seed)):
+    for call in (
+        lambda: smooth_noise(flat(2, 4), rng=seed),
+        lambda: random_windows(flat(2, 4), np.arange(9.0), rng=seed),
+    ):
         with pytest.raises((TypeError, ValueError), match="rng must be"):
             call()  # type: ignore[no-untyped-call]
 
@@ -128,55 +132,55 @@ def test_a_wide_filter_leaves_something_of_a_small_picture() -> None:
     assert np.corrcoef(found.ravel(), again.ravel())[0, 1] > 0.98
 
 
-# ---- pieces
+# ---- random windows
 
 
-def test_pieces_are_windows_of_the_image(rng: np.random.Generator) -> None:
+def test_random_windows_are_windows_of_the_image(rng: np.random.Generator) -> None:
     image = rng.standard_normal((30, 26)).astype(np.float32)
     for phi in (windows((12, 11), (4, 4)), windows((3, 9, 8), (4, 4)), union(windows((7, 5), (4, 4)), flat(2, (4, 4)))):
-        for piece in pictures(pieces(phi, image, rng=1)):
+        for piece in pictures(random_windows(phi, image, rng=1)):
             assert piece.dtype == np.float32
             found = np.lib.stride_tricks.sliding_window_view(image, piece.shape)
             centred = found - found.mean(axis=(2, 3), keepdims=True)
             assert np.abs(centred - piece).max(axis=(2, 3)).min() < 1e-6
 
 
-def test_pieces_come_from_everywhere() -> None:
-    """A ramp tells where each piece was: the corners of 400 pieces reach all over the image."""
+def test_random_windows_come_from_everywhere() -> None:
+    """A ramp tells where each window was: the corners of 400 windows reach all over the image."""
     ramp = np.add.outer(np.arange(12.0) ** 2, 1000 * np.arange(10.0) ** 2)
-    found = pieces(flat(400, (3, 3)), ramp).pixels
+    found = random_windows(flat(400, (3, 3)), ramp).pixels
     steps_down = np.unique(np.round(found[:, 1, 0] - found[:, 0, 0], 6))
     steps_right = np.unique(np.round(found[:, 0, 1] - found[:, 0, 0], 6))
     assert len(steps_down) == 12 - 3 + 1
     assert len(steps_right) == 10 - 3 + 1
 
 
-def test_pieces_depend_on_the_seed_and_leave_the_image(rng: np.random.Generator) -> None:
+def test_random_windows_depend_on_the_seed_and_leave_the_image(rng: np.random.Generator) -> None:
     image, phi = rng.standard_normal((30, 30)), windows((12, 12), (4, 4))
     before = image.copy()
-    np.testing.assert_array_equal(pieces(phi, image, rng=1).pixels, pieces(phi, image, rng=1).pixels)
-    assert not np.array_equal(pieces(phi, image, rng=1).pixels, pieces(phi, image, rng=2).pixels)
+    np.testing.assert_array_equal(random_windows(phi, image, rng=1).pixels, random_windows(phi, image, rng=1).pixels)
+    assert not np.array_equal(random_windows(phi, image, rng=1).pixels, random_windows(phi, image, rng=2).pixels)
     np.testing.assert_array_equal(image, before)
-    assert pieces(phi, (image * 40).astype(np.uint8)).pixels.dtype == np.float32
+    assert random_windows(phi, (image * 40).astype(np.uint8)).pixels.dtype == np.float32
 
 
-def test_constant_pieces_are_drawn_again() -> None:
+def test_constant_windows_are_drawn_again() -> None:
     image = np.zeros((40, 40))
     image[:8, :8] = np.arange(64).reshape(8, 8)  # most windows are constant
-    found = pieces(flat(20, (4, 4)), image).pixels
+    found = random_windows(flat(20, (4, 4)), image).pixels
     assert (found.reshape(20, -1).std(axis=1) > 0).all()
     with pytest.raises(ValueError, match="are constant: use an image with structure"):
-        pieces(flat(20, (4, 4)), np.full((40, 40), 7.0))
+        random_windows(flat(20, (4, 4)), np.full((40, 40), 7.0))
 
 
 def test_images_that_do_not_fit(rng: np.random.Generator) -> None:
     phi = windows((12, 12), (4, 4))
     for shape in ((11, 40), (40, 11), (40,), (40, 40, 3)):
-        with pytest.raises(ValueError, match="image needs at least the"):
-            pieces(phi, rng.standard_normal(shape))
+        with pytest.raises(ValueError, match="image must be at least as large as"):
+            random_windows(phi, rng.standard_normal(shape))
     with pytest.raises(ValueError, match="image holds 1 NaN"):
-        pieces(phi, np.where(np.arange(400).reshape(20, 20) == 3, np.nan, 1.0))
-    assert pieces(phi, rng.standard_normal((12, 12))).pixels.std() > 0  # exactly fits
+        random_windows(phi, np.where(np.arange(400).reshape(20, 20) == 3, np.nan, 1.0))
+    assert random_windows(phi, rng.standard_normal((12, 12))).pixels.std() > 0  # exactly fits
 
 
 # ---- cosines
@@ -226,43 +230,3 @@ def test_large_cosines_are_products() -> None:
         values = np.linalg.svd(picture, compute_uv=False)
         assert values[1] < 1e-12 * values[0]
         assert np.sqrt(np.mean(picture**2)) == pytest.approx(1)
-
-
-# ---- natural
-
-
-def test_natural_is_the_shipped_one() -> None:
-    one, wide = natural(windows((42, 42), (8, 8))), natural(windows((42, 42), (12, 9)))
-    assert one.pixels.std() > 0
-    np.testing.assert_array_equal(one.pixels, wide.pixels)  # an epitome serves every patch size
-    assert wide.phi.patch_shape == (12, 9)
-    np.testing.assert_array_equal(natural(windows((1, 42, 42), (8, 8))).pixels[0], one.pixels)
-    turned_too = natural(rotated(windows((42, 42), (8, 8)), [45]))
-    np.testing.assert_array_equal(turned_too.pixels, one.pixels)
-
-
-@pytest.mark.parametrize(
-    "phi",
-    [windows((41, 42), (8, 8)), windows(42, 8), windows((42, 42), (8,)), flat(9, (8, 8)), UnionPhi((flat(9, (8, 8)),))],
-    ids=repr,
-)
-def test_absent_natural_epitomes_are_told_with_those_there_are(phi: Phi) -> None:
-    with pytest.raises(ValueError, match=r"there are: .*\(42, 42\) for patches of 2 axes"):
-        natural(phi)
-
-
-def test_natural_tells_several_pictures_from_volumes_and_colour(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
-) -> None:
-    (tmp_path / "data").mkdir()
-    several = Epitome(rng.standard_normal((20, 15, 15)), windows((20, 15, 15), (8, 8)))
-    colour = Epitome(rng.standard_normal((15, 15, 3)), windows((15, 15, 3), (8, 8, 3)))
-    save(tmp_path / "data" / "natural-20x15.epitome", several)
-    save(tmp_path / "data" / "natural-1x15-colour.epitome", colour)
-    (tmp_path / "data" / "camera.png").write_bytes(b"no model")
-    monkeypatch.setattr(start, "files", lambda package: tmp_path)
-    np.testing.assert_array_equal(natural(windows((20, 15, 15), (6, 6))).pixels, several.pixels)
-    np.testing.assert_array_equal(natural(windows((15, 15, 3), (6, 6, 3))).pixels, colour.pixels)
-    for volume in (windows((20, 15, 15), (6, 6, 6)), windows((15, 15, 3), (6, 3))):
-        with pytest.raises(ValueError, match=r"\(20, 15, 15\) for patches of 2 axes"):
-            natural(volume)

@@ -44,7 +44,7 @@ def test_known_correlations(name: str, rng: np.random.Generator) -> None:
     assert found.across == pytest.approx(correlation(kernel, 0, 1), abs=0.06)
     assert found.down == pytest.approx(correlation(kernel, 1, 0), abs=0.06)
     assert found.correlated
-    assert ("sharpened" in found.warning) == (name == "sharpened")
+    assert ("sharpening" in found.warning) == (name == "sharpened")
 
 
 @pytest.mark.parametrize("name", ["camera", "astronaut", "coffee", "moon", "clock"])
@@ -109,5 +109,7 @@ def test_scale_does_not_matter(rng: np.random.Generator) -> None:
 def test_errors() -> None:
     with pytest.raises(ValueError, match="at least 14 pixels"):
         noise_correlation(np.zeros((13, 100)))
-    with pytest.raises(ValueError, match="channel_axis"):
+    with pytest.raises(ValueError, match="pass channel_axis for colours"):
         noise_correlation(np.zeros((30, 30, 3)))
+    with pytest.raises(ValueError, match="channel_axis 3 is out of range"):
+        noise_correlation(np.zeros((30, 30, 3)), channel_axis=3)

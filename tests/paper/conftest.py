@@ -1,8 +1,9 @@
-"""Tiny pictures, and a denoiser that takes no time: a known share of the noise stays."""
+"""Tiny images, and a denoiser that takes no time and scales its input."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from epitomes.paper.printed import PICTURES
 
 @pytest.fixture
 def six() -> Photos:
-    """Six small pictures that pass for the paper's."""
+    """Six small images in place of the paper's."""
     rng = np.random.default_rng(0)
     return Photos(
         tuple(Photo(name, (255 * rng.random((24, 24))).astype(np.float32), "given", True) for name in PICTURES)
@@ -23,7 +24,7 @@ def six() -> Photos:
 
 @pytest.fixture
 def three() -> Photos:
-    """Three pictures that are none of the paper's."""
+    """Three images that are not the paper's."""
     y, x = np.mgrid[:64, :64]
     scenes = {
         "camera": 127 + 100 * np.sin(x / 5 + y / 9),
@@ -38,15 +39,14 @@ def three() -> Photos:
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, int, int]]:
-    """Replaces denoising; the list receives sigma, steps of the recipe and seed of every call."""
+    """Replace denoising; the list receives sigma, number of steps and seed of every call."""
     seen: list[tuple[float, int, int]] = []
 
-    def fake(noisy, sigma, *, method, recipe, seed=0, threads=None):  # type: ignore[no-untyped-def]
-        assert method == "paper"
-        seen.append((sigma, recipe.n_steps, seed))
-        return restoration.Restored(0.9 * noisy, recipe.start, None, 1.0, 0.25)
+    def fake(noisy, sigma, *, method, rng=0, threads=None):  # type: ignore[no-untyped-def]
+        seen.append((sigma, method.recipe.settle(noisy, sigma).n_steps, rng))
+        return SimpleNamespace(image=0.9 * noisy, seconds=0.25)
 
-    monkeypatch.setattr(restoration, "denoise", fake)
+    monkeypatch.setattr(restoration, "restore", fake)
     return seen
 
 

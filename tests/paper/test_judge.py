@@ -29,15 +29,6 @@ def test_noise_is_decided_by_the_seed() -> None:
     np.testing.assert_allclose(noisy, clean + 50 * np.random.default_rng(3).standard_normal(clean.shape), rtol=1e-5)
 
 
-def test_psnr() -> None:
-    clean = np.zeros((10, 10))
-    assert judge.psnr(clean, clean + 255) == pytest.approx(0.0)
-    assert judge.psnr(clean, clean + 25.5) == pytest.approx(20.0)
-    assert judge.psnr(clean, clean - 300) < 0  # an estimate out of range is not clipped into it
-    clean = np.random.default_rng(0).random((300, 300)) * 255
-    assert judge.psnr(clean, judge.add_noise(clean, 25, 0)) == pytest.approx(20 * np.log10(255 / 25), abs=0.05)
-
-
 def test_objective_is_the_lowest_cost_of_the_patches() -> None:
     image = (255 * np.random.default_rng(0).random((30, 30))).astype(np.float64)
     epitome = Epitome(np.random.default_rng(1).standard_normal((10, 10)), windows((10, 10), (4, 4)))

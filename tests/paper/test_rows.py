@@ -68,7 +68,7 @@ def test_resuming(tmp_path: Path) -> None:
 def test_an_earlier_file_is_not_lost_by_mistake(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     Log(file).add(ROW)
-    with pytest.raises(FileExistsError, match="--resume goes on"):
+    with pytest.raises(FileExistsError, match="add --resume to continue"):
         Log(file)
     log = Log(file, overwrite=True)
     assert log.rows == ()

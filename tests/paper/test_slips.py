@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from epitomes import restoration
+from epitomes import denoise, restore
 from epitomes.aggregate import Aggregator
 from epitomes.checks import Array
 from epitomes.coders import OLS, Lasso
@@ -27,6 +27,8 @@ from epitomes.paper import judge, printed
 from epitomes.paper.photos import shipped_photo
 from epitomes.patches import Patches
 from epitomes.phi import project, windows
+from epitomes.restoration import Patchwise, Recipe
+from epitomes.validation import psnr
 
 SIGMA = 25.0
 C = 1.15
@@ -99,7 +101,7 @@ def test_only_patches_of_eight_keep_the_number_of_atoms_of_figure_7() -> None:
 def test_twenty_epitomes_of_seven_hold_no_patch_of_eight() -> None:
     with pytest.raises(ValueError, match="at least 8 pixels, got 7"):
         windows((20, 7, 7), (8, 8))
-    assert restoration.several(np.zeros((16, 16)), SIGMA).start.phi.epitome_shape == (20, 15, 15)
+    assert Recipe().settle(np.zeros((16, 16)), SIGMA).start.phi.epitome_shape == (20, 15, 15)
     coarsest = scales((20, 15, 15), (8, 8), lam=1.0, n_steps=(1, 1, 1))[0]
     assert coarsest.epitome_shape[1] in (7, 8)  # where the 7 may come from: the first of three scales
 
@@ -112,14 +114,14 @@ def test_the_bound_needs_the_number_of_pixels(
 ) -> None:
     """Printed `|y - D a|^2 <= C sigma^2`; meant `m (C sigma)^2`, as in Elad and Aharon 2006."""
     m = PHI.patch_size
-    literal = (C / m) ** 0.5  # the gain whose bound m (gain sigma)^2 is C sigma^2
+    literal = (C / m) ** 0.5  # the factor whose bound m (factor sigma)^2 is C sigma^2
     assert m * (literal * SIGMA) ** 2 == pytest.approx(C * SIGMA**2)
-    before = judge.psnr(clean, noisy)
-    printed_bound = restoration.denoise(noisy, SIGMA, method="paper", epitome=epitome, gain=literal)
-    meant = restoration.denoise(noisy, SIGMA, method="paper", epitome=epitome, gain=C)
-    assert judge.psnr(clean, printed_bound.image) < before + 0.5  # the noise is coded, too
-    assert judge.psnr(clean, meant.image) > before + 6.0
-    assert printed_bound.nonzeros > 10 * meant.nonzeros
+    before = psnr(clean, noisy)
+    printed_bound = restore(noisy, SIGMA, method=Patchwise(epitome=epitome, residual_factor=literal))
+    meant = restore(noisy, SIGMA, method=Patchwise(epitome=epitome, residual_factor=C))
+    assert psnr(clean, printed_bound.image) < before + 0.5  # the noise is coded, too
+    assert psnr(clean, meant.image) > before + 6.0
+    assert printed_bound.atoms_per_patch > 10 * meant.atoms_per_patch
 
 
 def test_means_are_set_aside(clean: NDArray[np.float32], noisy: NDArray[np.float32], epitome: Epitome) -> None:
@@ -130,10 +132,10 @@ def test_means_are_set_aside(clean: NDArray[np.float32], noisy: NDArray[np.float
         codes = OLS(residual=64 * (C * SIGMA) ** 2).encode(patches, epitome.dictionary)
         image = Aggregator(patches)
         image.add(0, codes @ epitome.dictionary.atoms + patches.rows(0, len(patches))[1][:, None])
-        return judge.psnr(clean, image.mean())
+        return psnr(clean, image.mean())
 
     assert average(True) > average(False) + 1.0
-    denoised = judge.psnr(clean, restoration.denoise(noisy, SIGMA, method="paper", epitome=epitome).image)
+    denoised = psnr(clean, denoise(noisy, SIGMA, method="paper", epitome=epitome))
     assert denoised == pytest.approx(average(True), abs=0.01)
 
 
@@ -141,10 +143,8 @@ def test_blending_with_the_noisy_picture_matters_little(
     clean: NDArray[np.float32], noisy: NDArray[np.float32], epitome: Epitome
 ) -> None:
     """Elad and Aharon give the noisy pixel the weight 30 / sigma; the paper says "average" only."""
-    plain = judge.psnr(clean, restoration.denoise(noisy, SIGMA, method="paper", epitome=epitome).image)
-    blended = judge.psnr(
-        clean, restoration.denoise(noisy, SIGMA, method="paper", epitome=epitome, blend=30 / SIGMA).image
-    )
+    plain = psnr(clean, denoise(noisy, SIGMA, method="paper", epitome=epitome))
+    blended = psnr(clean, denoise(noisy, SIGMA, method=Patchwise(epitome=epitome, blend=30 / SIGMA)))
     assert plain != blended
     assert abs(plain - blended) < 0.1
 

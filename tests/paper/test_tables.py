@@ -9,11 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from epitomes import restoration
+from epitomes import Epitome
 from epitomes.paper import judge, printed, table1, table2
 from epitomes.paper.photos import Photos
 from epitomes.paper.report import Setting
 from epitomes.paper.rows import Log, Row
+from epitomes.restoration import Recipe
+from epitomes.restoration.patchwise.recipe import usual_steps
+from epitomes.validation import psnr
 
 Calls = list[tuple[float, int, int]]
 
@@ -37,6 +40,7 @@ def perfect(offset: float = 0.0) -> list[Row]:
     ]
 
 
+@pytest.mark.slow
 def test_every_cell_is_measured_once(six: Photos, calls: Calls) -> None:
     log = Log()
     found = list(table1.rows(Setting(photos=six, seeds=2), log))
@@ -57,12 +61,20 @@ def test_a_row_is_what_it_says(six: Photos, calls: Calls) -> None:
     clean = six.like("lena").pixels
     for row in table1.rows(setting, Log()):
         noisy = judge.add_noise(clean, 15, row.seed)
-        assert row.psnr == pytest.approx(judge.psnr(clean, 0.9 * noisy), abs=1e-4)
-    noisy = [judge.add_noise(clean, 15, seed) for seed in range(3)]
-    assert calls == [
-        (15, restoration.several(noisy[seed], 15, price=table1.price(15), passes=table1.PASSES["IE"]).n_steps, seed)
-        for seed in range(3)
-    ]
+        assert row.psnr == pytest.approx(psnr(clean, 0.9 * noisy), abs=1e-4)
+    recipe = Recipe(lam_per_sigma=4.5, n_passes=8.0)
+    assert calls == [(15, recipe.settle(judge.add_noise(clean, 15, seed), 15).n_steps, seed) for seed in range(3)]
+
+
+def test_recipes_are_those_of_the_paper(six: Photos) -> None:
+    for row, shape in (("E", (42, 42)), ("IE", (20, 15, 15))):
+        case = table1.Case(row, six.like("lena"), 10.0, 0)
+        schedule = case.recipe.settle(case.noisy, case.sigma)
+        assert schedule.start.pixels.shape == shape
+        assert schedule.lam == 40.0
+        assert schedule.n_steps == usual_steps(case.noisy, 10.0, table1.PASSES[row])
+        unusual = dataclasses.replace(case, sigma=10.5)
+        assert unusual.recipe.settle(case.noisy, 10.5).lam == 4.5 * 10.5  # as `denoise` has it
 
 
 def test_nothing_is_measured_twice(six: Photos, calls: Calls, tmp_path: Path) -> None:
@@ -83,22 +95,21 @@ def test_rows_of_another_recipe_or_picture_are_measured_again(
     file = tmp_path / "rows.jsonl"
     setting = Setting(photos=six.only(["house"]), seeds=1, rows=("E",), sigmas=(25,))
     (first,) = table1.rows(setting, Log(file))
-    usual = restoration.single(
-        judge.add_noise(setting.photos.all[0].pixels, 25, 0), 25, price=table1.price(25), passes=table1.PASSES["E"]
-    )
-    steeper = dataclasses.replace(usual, lam=usual.lam + 1)
     with monkeypatch.context() as patch:
-        patch.setitem(table1.RECIPES, "E", lambda noisy, sigma, *, price, passes: steeper)
+        patch.setitem(table1.LAM_PER_SIGMA, 25, 5.1)
         (second,) = table1.rows(setting, Log(file, resume=True))
     house = setting.photos.all[0]
     other = Photos((dataclasses.replace(house, pixels=house.pixels + 1),))
     (third,) = table1.rows(dataclasses.replace(setting, photos=other), Log(file, resume=True))
     assert len({row.recipe for row in (first, second, third)}) == 3
     assert len(calls) == 3
-    start = steeper.start
-    moved = dataclasses.replace(steeper, start=dataclasses.replace(start, pixels=start.pixels + 0.01))
-    assert table1.fingerprint(moved, house) != table1.fingerprint(steeper, house)
-    assert table1.fingerprint(dataclasses.replace(steeper), house) == table1.fingerprint(steeper, house)
+    case = table1.Case("E", house, 25, 0)
+    assert case.fingerprint == table1.Case("E", house, 25, 0).fingerprint == first.recipe
+    start = case.recipe.settle(case.noisy, 25).start
+    moved = dataclasses.replace(case.recipe, start=Epitome(start.pixels + 0.01, start.phi))
+    with monkeypatch.context() as patch:
+        patch.setattr(table1.Case, "recipe", moved)
+        assert table1.Case("E", house, 25, 0).fingerprint != first.recipe
 
 
 def test_quick_is_small_and_says_so(six: Photos, calls: Calls) -> None:
@@ -184,6 +195,7 @@ def test_table_2_is_the_mean_of_five() -> None:
     assert {row.printed for row in table2.means(perfect()[:3])} == {None}
 
 
+@pytest.mark.slow
 def test_table_2_takes_the_rows_of_table_1(six: Photos, calls: Calls) -> None:
     setting, log = Setting(photos=six, seeds=2), Log()
     table1.run(setting, log)

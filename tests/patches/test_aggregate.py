@@ -1,4 +1,4 @@
-"""The way back: out and in again is the identity, for every stride, support, block and tile."""
+"""Aggregation undoes extraction, for every stride, support, block and tile."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_weights_and_blend_follow_the_formula() -> None:
     np.testing.assert_allclose(aggregator.mean(image, 0.7), (total + 0.7 * image) / (weight + 0.7), rtol=1e-13)
     np.testing.assert_array_equal(aggregator.mean(image), aggregator.mean())  # blend 0: noisy only fills holes
     aggregator.add(0, np.zeros_like(estimates), np.zeros(len(patches)))
-    np.testing.assert_allclose(aggregator.mean(), total / weight, rtol=1e-13)  # weight 0 is no estimate at all
+    np.testing.assert_allclose(aggregator.mean(), total / weight, rtol=1e-13)  # an estimate of weight 0 does not count
 
 
 def test_blend_against_a_small_linear_system() -> None:
@@ -187,7 +187,7 @@ def test_errors_say_what_was_needed() -> None:
     ):
         with pytest.raises(kind, match=words):
             aggregator.mean(*arguments)
-    np.testing.assert_allclose(aggregator.mean(), image, rtol=1e-13)  # refused calls left no trace
+    np.testing.assert_allclose(aggregator.mean(), image, rtol=1e-13)  # refused calls changed nothing
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

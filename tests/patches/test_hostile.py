@@ -72,6 +72,7 @@ def there_and_back(image: Image, patch: int | tuple[int, ...], stride: int = 1) 
     return patches.image, rows, means, aggregator.mean(noisy=image, blend=0.5)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(
     layout=st.sampled_from(sorted(LAYOUTS)),

@@ -1,4 +1,4 @@
-"""Extraction against a slow one written with loops; positions, crops, checks at the door, memory."""
+"""Extraction against a slow one written with loops; positions, crops, argument checks, memory."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from epitomes.phi import GatherPhi, windows
@@ -30,6 +31,7 @@ def looped_matrix(
     return R
 
 
+@pytest.mark.slow
 def test_five_hundred_shapes() -> None:
     rng = np.random.default_rng(0)
     done = 0

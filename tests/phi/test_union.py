@@ -97,5 +97,5 @@ def test_what_cannot_be_united() -> None:
         split(part, np.ones((9, 9)))
     with pytest.raises(ValueError, match=r"epitome needs shape \(97,\).*got \(9, 9\)"):
         split(union(part, flat(1, (4, 4))), np.ones((9, 9)))
-    with pytest.raises(ValueError, match="all and once"):
+    with pytest.raises(ValueError, match="must add up to"):
         GatherPhi((81,), (4, 4), (np.arange(81).reshape(9, 9),), None, ((80,),))

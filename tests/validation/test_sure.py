@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from audit_cases import Filter, add_noise, fast, gaussian, median, picture, psnr, soft
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
+from validation_cases import Filter, add_noise, fast, gaussian, median, picture, soft
 
-from epitomes.validation import sure
+from epitomes.noise import Noise
+from epitomes.validation import psnr, sure
 from epitomes.validation._sure import peak_of
 
 
@@ -108,6 +109,41 @@ def test_a_map_of_noise(rng: np.random.Generator) -> None:
     assert found.error < 0.05 * found.mse
 
 
+def test_noise_models(rng: np.random.Generator) -> None:
+    """A model, a number and an array that say the same give the same; Poisson noise has the level of the result."""
+    clean = picture("camera", 128)
+    noisy = add_noise(clean, 12.0, seed=4)
+    found = sure(gaussian(0.9), noisy, 12.0)
+    for same in (Noise.gaussian(12.0), Noise.map(np.full((128, 1), 12.0)), np.full((1, 128), 12.0)):
+        assert sure(gaussian(0.9), noisy, same) == found
+    camera = Noise.poisson_gaussian(2.0, 0.0, 3.0)
+    counts = 2.0 * rng.poisson(clean / 2) + 3 * rng.standard_normal(clean.shape)
+    found = sure(gaussian(0.9), counts, camera)
+    assert found == sure(gaussian(0.9), counts, camera.std(gaussian(0.9)(counts)))
+    assert found.mse == pytest.approx(np.mean((gaussian(0.9)(counts) - clean) ** 2), abs=3 * found.error)
+
+
+def test_levels_per_channel_anywhere(rng: np.random.Generator) -> None:
+    noisy = picture("astronaut", 64) + [5.0, 10.0, 20.0] * rng.standard_normal((64, 64, 3))
+    last = sure(lambda image: 0.7 * image, noisy, [5.0, 10.0, 20.0])
+    assert last == sure(lambda image: 0.7 * image, noisy, Noise.gaussian([5.0, 10.0, 20.0]), channel_axis=-1)
+    first = sure(lambda image: 0.7 * image, np.moveaxis(noisy, -1, 0), [5.0, 10.0, 20.0], channel_axis=0)
+    assert first.mse == pytest.approx(last.mse) and first.residual == pytest.approx(last.residual)
+
+
+def test_wrong_noise_is_refused_before_any_work() -> None:
+    def never(image: NDArray[Any]) -> NDArray[Any]:
+        pytest.fail("the denoiser was called")
+
+    for noise, words in [
+        (Noise.from_spectrum(np.ones((8, 8))), "has a spectrum"),
+        (Noise(), "the noise level is 0"),
+        (Noise.gaussian([1.0, 2.0, 3.0]), "does not fit"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            sure(never, np.ones((8, 8)), noise)
+
+
 @pytest.mark.parametrize(
     ("values", "peak"),
     [
@@ -152,10 +188,10 @@ def test_the_image_is_not_touched() -> None:
 @pytest.mark.parametrize(
     ("denoiser", "sigma", "message"),
     [
-        (np.copy, 0.0, "sigma must be above 0"),
-        (np.copy, -1.0, "sigma must be above 0"),
-        (np.copy, np.nan, "sigma holds 1 NaN"),
-        (np.copy, np.ones(7), "broadcast to the image of shape"),
+        (np.copy, 0.0, "noise must be > 0"),
+        (np.copy, -1.0, "noise must be > 0"),
+        (np.copy, np.nan, "noise holds 1 NaN"),
+        (np.copy, np.ones(7), "does not fit an image of shape"),
         (lambda image: image[1:], 1.0, "the result of denoiser needs the shape of noisy"),
         (lambda image: image * np.nan, 1.0, "the result of denoiser holds 64 NaN"),
     ],

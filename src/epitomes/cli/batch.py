@@ -1,4 +1,4 @@
-"""One file or many: names that are patterns, where the results go, and failures that do not stop the others."""
+"""One file or many: patterns, the names of the results, and failures that do not stop the other files."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from epitomes.cli.common import STREAM, Result, answer
-from epitomes.cli.errors import INPUT, PARTIAL, CommandError, explained, tell, usage
+from epitomes.cli.errors import INPUT, PARTIAL, USAGE, CommandError, explained, fail, usage
 
 MOST_NAMED = 5  # files that failed, in the last line
 
 
 def files_of(names: Sequence[Path]) -> list[Path]:
-    """The files that are named; patterns with *, ? or [ that the shell has left alone are filled in, in order."""
+    """Return the files that are named; patterns with *, ? or [ that the shell did not expand are expanded, sorted."""
     found: dict[Path, None] = {}
     for name in names:
         if not is_pattern(name):
@@ -23,74 +23,97 @@ def files_of(names: Sequence[Path]) -> list[Path]:
             continue
         matches = sorted(glob.glob(str(name), recursive=True))
         if not matches:
-            raise CommandError(INPUT, f"no file matches {name}: list the folder, or put quotes around the pattern")
+            raise CommandError(INPUT, f"{name}: no file matches this pattern")
         found.update(dict.fromkeys(map(Path, matches)))
     if Path(STREAM) in found and len(found) > 1:
-        raise usage("- is stdin, and must be the only picture: denoise it apart")
+        raise usage(f"{STREAM} reads one image from stdin, and other files were named as well: run two commands")
     return list(found)
 
 
 def is_pattern(name: Path) -> bool:
-    """Whether a name stands for many files."""
+    """Return whether a name stands for many files."""
     return glob.has_magic(str(name)) and not name.exists()
 
 
 def into_folder(names: Sequence[Path], files: Sequence[Path], output: Path) -> bool:
-    """Whether `output` is a folder for the results; refused where it cannot be what the number of files needs."""
+    """Return whether `output` is a directory for the results; refuse an output that does not suit the files."""
     from epitomes.formats import is_folder_format
     from epitomes.formats.registry import BY_SUFFIX, suffix_of
 
-    if len(files) > 1 or any(map(is_pattern, names)):
-        if str(output) == STREAM:
-            raise usage(f"--output - takes one picture, and {len(files)} were given: name a folder")
-        if output.exists() and not output.is_dir():
-            raise usage(f"--output {output} is a file, and the results of several need a folder: name one")
-        if suffix_of(output) in BY_SUFFIX and (not output.exists() or is_folder_format(output)):
-            raise usage(f"--output {output} names one file, and the results of several need a folder: name one")
-        if not output.parent.is_dir():
-            raise usage(f"--output {output}: there is no folder {output.parent}; make it first")
-        return True
-    return output.is_dir() and not is_folder_format(output)
+    if len(files) == 1 and not any(map(is_pattern, names)):
+        return output.is_dir() and not is_folder_format(output)
+    if str(output) == STREAM:
+        raise usage(f"--output {STREAM} takes one image, got {len(files)}: name a directory", "-o", "clean")
+    if output.exists() and not output.is_dir():
+        raise usage(f"--output {output}: several images need a directory, this is a file", "-o", "clean")
+    if suffix_of(output) in BY_SUFFIX and (not output.exists() or is_folder_format(output)):
+        directory = output.with_name(output.name[: -len(suffix_of(output))])
+        raise usage(f"--output {output}: several images need a directory", "-o", str(directory))
+    if not output.parent.is_dir():
+        raise usage(f"--output {output}: there is no directory {output.parent}: create it first")
+    return True
 
 
 def goals_in(folder: Path, files: Sequence[Path], suffix: str | None) -> dict[Path, Path]:
-    """Where the result of each file goes: its name, in the folder."""
+    """Return where the result of each file goes: its name, in the directory."""
     _require_suffix(suffix)
     if files == [Path(STREAM)]:
-        raise usage(f"--output {folder} is a folder, and stdin has no name: name the file to write")
-    goals = {file: folder / _name_in_folder(file, suffix) for file in files}
+        raise usage(f"--output {folder}: stdin has no name, so name a file in the directory")
+    goals = {file: folder / name_of_result(file, suffix) for file in files}
     twice = [goal for goal, count in Counter(goals.values()).items() if count > 1]
     if twice:
         same = " and ".join(str(file) for file, goal in goals.items() if goal == twice[0])
-        raise usage(f"{same} would both become {twice[0]}: rename one, or take them one folder at a time")
+        raise usage(f"the results of {same} would have the same name, {twice[0]}: denoise one directory at a time")
     return goals
+
+
+def name_of_result(file: Path, suffix: str | None = None) -> str:
+    """Return the name of a file with another suffix if one is given, or if its format cannot be written."""
+    from epitomes.formats.registry import BY_SUFFIX, suffix_of
+
+    own = suffix_of(file)
+    kind = BY_SUFFIX.get(own)
+    if suffix is None and (kind is None or kind.write is not None):
+        return file.name
+    instead = ".mkv" if kind is not None and kind.name == "video" else ".tif"
+    return file.name[: len(file.name) - len(own)] + (suffix or instead)
 
 
 def each(
     files: Sequence[Path], work: Callable[[Path], Result], *, done: str, json: bool = False, aside: bool = False
 ) -> None:
-    """Do the work for every file, with a line for each and a summary; a single file is no batch, and fails as such."""
-    if len(files) == 1:
-        answer(work(files[0]), json, aside=aside)
-        return
+    """Do the work for every file and print each result and a summary; the failure of a single file is raised."""
     began, failed = time.perf_counter(), []
     for file in files:
         try:
             result = work(file)
         except Exception as error:
-            code, words = explained(error)
+            failure = _of_file(file, error)
+            if len(files) == 1:
+                raise failure from error
             failed.append(file)
-            tell(words if str(file) in words else f"{file}: {words}")
+            fail(failure)
             if not json:
                 continue
-            result = Result("", {"input": str(file), "error": words, "exit_code": code})
-        answer(result, json)
+            result = Result("", {"input": str(file), "error": str(failure), "exit_code": failure.code})
+        answer(result, json, aside=aside)
+    if len(files) == 1:
+        return
     n_done, seconds = len(files) - len(failed), time.perf_counter() - began
     facts = {"files": len(files), "done": n_done, "failed": [str(file) for file in failed], "seconds": seconds}
     answer(Result(f"{n_done} of {len(files)} files {done} in {seconds:.1f} s", facts), json)
     if failed:
         named = " ".join(map(str, failed[:MOST_NAMED])) + (" ..." if len(failed) > MOST_NAMED else "")
-        raise CommandError(PARTIAL, f"{len(failed)} of {len(files)} files failed; try again with these: {named}")
+        raise CommandError(PARTIAL, f"{len(failed)} of {len(files)} files failed: {named}")
+
+
+def _of_file(file: Path, error: Exception) -> CommandError:
+    """The error with the name of the file; what the library refuses about an image is the fault of the image."""
+    found = explained(error)
+    refused = found.code == USAGE and isinstance(error, ValueError)
+    known = str(file) in str(found) or str(found).startswith("--")
+    message = str(found) if known else f"{file}: {found}"
+    return CommandError(INPUT if refused else found.code, message, *found.options)
 
 
 def _require_suffix(suffix: str | None) -> None:
@@ -102,15 +125,3 @@ def _require_suffix(suffix: str | None) -> None:
         require_format(f"result{suffix if suffix.startswith('.') else ''}")
     except ImageFileError as error:
         raise usage(f"--suffix {suffix}: {error}") from error
-
-
-def _name_in_folder(file: Path, suffix: str | None) -> str:
-    """The name with another suffix where one is asked for, or where the format is read and not written."""
-    from epitomes.formats.registry import BY_SUFFIX, suffix_of
-
-    own = suffix_of(file)
-    kind = BY_SUFFIX.get(own)
-    if suffix is None and (kind is None or kind.write is not None):
-        return file.name
-    instead = ".mkv" if kind is not None and kind.name == "video" else ".tif"
-    return file.name[: len(file.name) - len(own)] + (suffix or instead)

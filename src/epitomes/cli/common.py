@@ -1,4 +1,4 @@
-"""What the commands share: options, reading pictures, refusing outputs early, and the one result on stdout."""
+"""What the commands share: options, reading images, checking outputs early, and the result on stdout."""
 
 from __future__ import annotations
 
@@ -13,75 +13,130 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from epitomes.cli.errors import INPUT, CommandError, tell, usage
+from epitomes.cli.help import ADVANCED, NOISE, OUTPUT
+from epitomes.cli.help import examples as examples
 
 if TYPE_CHECKING:
     from epitomes.formats import Picture
+    from epitomes.noise import Noise
 
 STREAM = "-"  # stdin or stdout
-MOST_PIXELS = 2**26  # as epitomes.formats, which is not imported before it is needed
 
 Seed = Annotated[
-    int, typer.Option(metavar="N", min=0, help="decides all that is random: the same seed gives the same bits")
+    int,
+    typer.Option(metavar="N", min=0, help="seed of the random number generator", rich_help_panel=ADVANCED),
 ]
-Threads = Annotated[int | None, typer.Option(metavar="N", min=1, help="threads; one per core unless given")]
-Json = Annotated[bool, typer.Option("--json", help="print the result as JSON, one object per line")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="replace files that are there already")]
-MaxPixels = Annotated[int, typer.Option(metavar="N", min=1, help="refuse pictures with more values than this")]
+Threads = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, help="number of threads [default: one per core]", rich_help_panel=ADVANCED),
+]
+Json = Annotated[
+    bool, typer.Option("--json", help="print the result as JSON, one object per line", rich_help_panel=OUTPUT)
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="replace existing files", rich_help_panel=OUTPUT)]
+MaxPixels = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="largest number of values in an image [default: a quarter of the memory]",
+        rich_help_panel=ADVANCED,
+    ),
+]
 Axes = Annotated[
     str | None,
-    typer.Option(metavar="AXES", help="what the axes mean, where the file is silent or wrong: letters out of TZCYX"),
+    typer.Option(
+        metavar="AXES",
+        help="one letter per axis, if the file does not give them: T (time), Z, C (channel), Y, X",
+        rich_help_panel=ADVANCED,
+    ),
 ]
 Sigma = Annotated[
     str,
     typer.Option(
-        metavar="X|auto",
-        help="standard deviation of the noise, in the picture's own units: 0 to 255 for 8 bits; auto estimates it",
+        metavar="X",
+        help="standard deviation of white noise in the file's units, or auto to estimate it",
         autocompletion=lambda: ["auto"],
+        rich_help_panel=NOISE,
+    ),
+]
+NoiseFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--noise",
+        metavar="FILE",
+        help='noise profile written by "epitomes noise --save"',
+        rich_help_panel=NOISE,
+    ),
+]
+Poisson = Annotated[
+    bool,
+    typer.Option(
+        "--poisson", help="estimate noise that grows with brightness (Poisson-Gaussian)", rich_help_panel=NOISE
+    ),
+]
+Offset = Annotated[
+    float | None,
+    typer.Option(
+        metavar="X", help="brightness without light, for --poisson [default: estimated]", rich_help_panel=NOISE
     ),
 ]
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a command says in the end: a line for people, facts for programs."""
+    """What a command prints in the end: a text for people, values for programs."""
 
     line: str
     facts: Mapping[str, Any]
 
 
-def examples(*commands: str) -> str:
-    """The end of a help text: commands that can be copied as they are."""
-    lines = "\n".join(f"  epitomes {command}" for command in commands)
-    return f"\b\nExamples:\n{lines}"  # \b: typer leaves the lines as they are
-
-
 def answer(result: Result, json: bool, *, aside: bool = False) -> None:
-    """The only writing on stdout; `aside`: on stderr, because stdout carries a picture."""
+    """Print the result on stdout; `aside`: on stderr, because stdout carries an image."""
     text = json_text.dumps(result.facts, allow_nan=False) if json else result.line
     print(text, flush=True, file=sys.stderr if aside else sys.stdout)
 
 
 def level_of(sigma: str) -> float | None:
-    """The noise level that `--sigma` names; None: it is to be estimated."""
+    """Return the noise level that `--sigma` sets, None if it is to be estimated."""
     if sigma.strip().lower() == "auto":
         return None
     try:
         level = float(sigma)
     except ValueError:
-        raise usage(f"--sigma must be a number above 0, in the picture's own units, or auto, got {sigma!r}") from None
+        raise usage(f"--sigma must be a number above 0 or auto, got {sigma!r}") from None
     if not 0 < level < float("inf"):
-        raise usage(f"--sigma must be above 0, in the picture's own units, got {level:g}; auto estimates it")
+        raise usage(f"--sigma must be above 0, got {level:g}", "--sigma", "auto")
     return level
 
 
-def read_any(path: Path, max_pixels: int, axes: str | None = None, *, finite: bool = True) -> Picture:
-    """A picture with any axes, and finite values unless the caller sees to them; what reading changed is told."""
+def load_noise(path: Path) -> Noise:
+    """Read a noise profile."""
+    from epitomes.noise import Noise
+
+    try:
+        return Noise.load(path)
+    except ValueError as error:
+        raise CommandError(INPUT, str(error)) from error
+
+
+def require_one_noise(sigma: float | None, noise: Path | None, poisson: bool, offset: float | None) -> None:
+    """Refuse options that describe the noise twice."""
+    given = [name for name, on in (("--sigma", sigma), ("--noise", noise), ("--poisson", poisson)) if on]
+    if len(given) > 1:
+        raise usage(f"{' and '.join(given)} exclude each other: use one of them")
+    if offset is not None and not poisson:
+        raise usage("--offset is a parameter of the Poisson-Gaussian model", "--poisson")
+
+
+def read_any(path: Path, max_pixels: int | None, axes: str | None = None, *, finite: bool = True) -> Picture:
+    """Read an image with any axes; unless the caller checks, its values must be finite. Notes are printed."""
     from epitomes.formats import read as read_file
 
     require_picture(path)
     picture = read_file(path, max_pixels=max_pixels, axes=axes)
     for note in picture.notes:
-        tell(f"{path}: {note}")
+        tell(f"note: {path}: {note}")
     if finite:
         require_finite(path, picture)
     return picture
@@ -91,69 +146,67 @@ def require_finite(path: Path, picture: Picture) -> None:
     """Refuse NaN and infinity."""
     import numpy as np
 
-    if picture.pixels.dtype.kind == "f" and not np.isfinite(picture.pixels).all():
-        bad = int(picture.pixels.size - np.isfinite(picture.pixels).sum())
+    pixels = picture.pixels
+    if pixels.dtype.kind == "f" and (bad := pixels.size - int(np.isfinite(pixels).sum())):
         raise CommandError(
-            INPUT,
-            f"{path}: {bad} of {picture.pixels.size} values are not finite: replace them first, "
-            "or name them with --mask of epitomes denoise",
+            INPUT, f'{path}: {bad} of {pixels.size} values are not finite: mask them with "epitomes denoise --mask"'
         )
 
 
-def read(path: Path, max_pixels: int) -> Picture:
-    """The same for commands that work on one plane: a grey picture, or one with three colours."""
+def read(path: Path, max_pixels: int | None) -> Picture:
+    """Read a grey image, or one with three colours."""
     picture = read_any(path, max_pixels)
     shape, axes = picture.pixels.shape, picture.axes
     if axes not in ("YX", "YXC") or (axes == "YXC" and shape[2] not in (1, 3)):
         raise CommandError(
-            INPUT, f"{path} has the axes {axes}, shape {shape}: give a grey picture, or one with 3 colours"
+            INPUT, f"{path}: expected a grey image or one with 3 colours, got the axes {axes} of size {size(shape)}"
         )
     return picture
 
 
 def require_picture(path: Path) -> None:
-    """Refuse what by its name is no picture, before anything is asked of the output."""
+    """Refuse what is not an image by its name, before the output is checked."""
     from epitomes.formats import is_folder_format
     from epitomes.formats.registry import format_to_read
 
     if path.is_dir() and not is_folder_format(path):
-        raise CommandError(INPUT, f"{path} is a folder, not a regular file: name its pictures, such as '{path}/*.png'")
+        raise CommandError(INPUT, f"{path}: expected an image, got a directory: name its images, as in '{path}/*.png'")
     if str(path) != STREAM and "://" not in str(path):
         format_to_read(path)
 
 
 def require_axes(axes: str | None) -> None:
-    """Refuse letters that no axis has, before a file is opened; whether they fit, the file decides."""
+    """Refuse letters that no axis has, before a file is opened; the file decides whether they fit."""
     letters = "" if axes is None else axes.upper()
     if axes is not None and not (set("YX") <= set(letters) <= set("TZCYX") and len(set(letters)) == len(letters)):
-        raise usage(f"--axes needs letters out of T, Z, C, Y and X, each once, Y and X among them, got {axes!r}")
+        raise usage(f"--axes needs letters out of T, Z, C, Y and X, each at most once, with Y and X, got {axes!r}")
 
 
 def require_goal(path: Path, overwrite: bool, *, option: str = "--output") -> None:
-    """Refuse an output that could not be written, before the work and not after it."""
+    """Refuse an output that cannot be written, before the work."""
     if path.is_dir():
-        raise usage(f"{option} {path} is a folder: name a file in it")
+        raise usage(f"{option} {path}: expected a file, got a directory")
     if not path.parent.is_dir():
-        raise usage(f"{option} {path}: there is no folder {path.parent}; make it first")
+        raise usage(f"{option} {path}: there is no directory {path.parent}: create it first")
     if not os.access(path.parent, os.W_OK):
-        raise usage(f"{option} {path}: the folder {path.parent} cannot be written to; choose another")
+        raise usage(f"{option} {path}: the directory {path.parent} is not writable")
     if path.exists() and not overwrite:
-        raise usage(f"{option} {path} exists already: choose another name, or add --overwrite")
+        raise usage(f"{option} {path}: the file exists already", "--overwrite")
 
 
 def require_picture_goal(path: Path, overwrite: bool) -> None:
-    """The same for a picture, whose suffix must name a format."""
+    """Refuse an output image that cannot be written, or whose suffix names no format."""
     from epitomes.formats import ImageFileError, is_folder_format, require_format
 
     try:
         require_format(path)
     except ImageFileError as error:
-        raise usage(f"--output {error}") from error
+        raise usage(f"--output {error}", "-o", str(path.with_suffix(".tif"))) from error
     if str(path) == STREAM or (is_folder_format(path) and path.is_dir() and overwrite):
         return
     require_goal(path, overwrite)
 
 
 def size(shape: tuple[int, ...]) -> str:
-    """A shape for people."""
+    """Format a shape for people."""
     return " x ".join(map(str, shape))

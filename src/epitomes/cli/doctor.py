@@ -1,94 +1,58 @@
-"""`epitomes doctor`: what is installed, what this machine can do, and whether it does it right."""
+"""`epitomes doctor`: show what is installed, and test it."""
 
 from __future__ import annotations
 
-import platform
 import time
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from epitomes.cli.common import Json, Result, answer, examples
 from epitomes.cli.errors import INTERNAL, CommandError
 
-EXAMPLES = examples("doctor", "doctor --json")
+if TYPE_CHECKING:
+    from epitomes.testing import Installation
 
-EXTRAS = {  # extra -> the package that it brings, and what for
-    "fits": ("astropy", "FITS pictures"),
-    "nifti": ("nibabel", "NIfTI volumes"),
-    "dicom": ("pydicom", "DICOM images"),
-    "raw": ("rawpy", "camera RAW"),
-    "video": ("av", "video"),
-    "zarr": ("zarr", "OME-Zarr"),
-    "sklearn": ("scikit-learn", "epitomes.estimators"),
-    "plot": ("matplotlib", "epitomes.plot"),
-}
-NEEDED = (
-    "numpy",
-    "scipy",
-    "lazy-loader",
-    "jinja2",
-    "safetensors",
-    "pillow",
-    "tifffile",
-    "imagecodecs",
-    "typer",
-    "rich",
-)
+EXAMPLES = examples("doctor", "doctor --json")
 
 
 def doctor(json: Json = False) -> None:
-    """Look at the installation, and test it.
+    """Check the installation.
 
-    Says versions, instruction set, threads and optional packages, and compares the kernels with their specification.
+    Shows versions, instruction set, threads and optional packages, and compares the kernels with the NumPy reference.
     """
-    from epitomes import blocks, kernels
-    from epitomes.cli.selftest import checks
+    from epitomes import testing
 
+    found = testing.installation()
     began = time.perf_counter()
-    tested = dict(checks())
-    facts: dict[str, Any] = {
-        "version": _version("epitomes"),
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "instruction_set": kernels.isa,
-        "instruction_sets": list(kernels.isas),
-        "threads": blocks.n_threads(),
-        "needed": {name: _version(name) for name in NEEDED},
-        "extras": {extra: _version(package) for extra, (package, _) in EXTRAS.items()},
-        "self_test": tested,
-        "seconds": time.perf_counter() - began,
-    }
-    answer(Result("\n".join(_words(facts)), facts), json)
-    if wrong := [name for name, right in tested.items() if not right]:
+    agrees = testing.run_self_test()
+    seconds = time.perf_counter() - began
+    facts = asdict(found) | {"self_test": agrees, "seconds": seconds}
+    answer(Result("\n".join(_lines(found, agrees, seconds)), facts), json)
+    if wrong := _wrong(agrees):
         raise CommandError(
             INTERNAL,
-            f"the kernels for {kernels.isa} disagree with the reference: {', '.join(wrong)}\n"
-            "do not use their results: EPITOMES_ISA=baseline may help, EPITOMES_KERNELS=reference is slow and right",
+            f"the {found.instruction_set} kernels disagree with the reference: {', '.join(wrong)}\n"
+            "do not use their results: set EPITOMES_ISA=baseline, or EPITOMES_KERNELS=reference, which is slow",
         )
 
 
-def _version(package: str) -> str | None:
-    """Of an installed package; it is not imported, which could take seconds."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
+def _wrong(agrees: Mapping[str, bool]) -> list[str]:
+    return [name for name, right in agrees.items() if not right]
 
 
-def _words(facts: dict[str, Any]) -> list[str]:
+def _lines(found: Installation, agrees: Mapping[str, bool], seconds: float) -> list[str]:
     lines = [
-        f"epitomes {facts['version']}, Python {facts['python']}, {facts['platform']}",
-        f"kernels for {facts['instruction_set']} (this machine: {', '.join(facts['instruction_sets'])}), "
-        f"{facts['threads']} threads",
-        "needed: " + ", ".join(f"{name} {version or 'MISSING'}" for name, version in facts["needed"].items()),
-        "extras:",
+        f"epitomes {found.version}, Python {found.python}, {found.platform}",
+        f"kernels: {found.instruction_set} (available: {', '.join(found.instruction_sets)}), {found.threads} threads",
+        "required packages: " + ", ".join(f"{name} {number or 'MISSING'}" for name, number in found.required.items()),
+        "optional packages:",
     ]
-    for extra, (package, what) in EXTRAS.items():
-        found = facts["extras"][extra]
-        state = f"{package} {found}" if found else f'missing: pip install "epitomes[{extra}]"'
-        lines.append(f"  {extra:8} {what:20} {state}")
-    wrong = [name for name, right in facts["self_test"].items() if not right]
-    verdict = f"WRONG: {', '.join(wrong)}" if wrong else "all as they should be"
-    lines.append(f"self-test, {facts['seconds']:.1f} s: {', '.join(facts['self_test'])}: {verdict}")
+    for extra in found.extras:
+        missing = f'missing: pip install "epitomes[{extra.name}]"'
+        state = missing if extra.version is None else f"{extra.package} {extra.version}"
+        lines.append(f"  {extra.name:8} {extra.purpose:20} {state}")
+    wrong = _wrong(agrees)
+    verdict = f"FAILED: {', '.join(wrong)}" if wrong else "passed"
+    lines.append(f"self-test of {len(agrees)} kernels ({seconds:.1f} s): {verdict}")
     return lines

@@ -1,7 +1,4 @@
-"""From exceptions to one or two lines on stderr and an exit code, which `CODES` explains.
-
-`EPITOMES_DEBUG=1` shows where an error comes from. A reader of stdout that leaves early is no error.
-"""
+"""From exceptions to a line on stderr and an exit code. `EPITOMES_DEBUG=1` shows where an error comes from."""
 
 from __future__ import annotations
 
@@ -9,7 +6,9 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TextIO
 
 import typer
@@ -17,103 +16,108 @@ import typer
 DONE, INTERNAL, USAGE, INPUT, LIMIT, MODEL, PARTIAL, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 130
 
 CODES = {
-    DONE: "done",
+    DONE: "success",
     INTERNAL: "internal error",
-    USAGE: "the command cannot mean what it says",
-    INPUT: "a picture that cannot be read or used",
-    LIMIT: "too large: a limit refused it",
-    MODEL: "a model file that cannot be used",
-    PARTIAL: "some files of several failed",
+    USAGE: "invalid option or combination of options",
+    INPUT: "a file cannot be read or used",
+    LIMIT: "a file is above the size limit, or memory is exhausted",
+    MODEL: "a model file cannot be used",
+    PARTIAL: "some of several files failed",
     INTERRUPTED: "interrupted",
 }
 
 
 class CommandError(Exception):
-    """An error with its exit code; the message says what to do next."""
+    """An error with its exit code, and the options that would make the command work."""
 
-    def __init__(self, code: int, message: str) -> None:
+    def __init__(self, code: int, message: str, *options: str) -> None:
         super().__init__(message)
         self.code = code
+        self.options = options  # name, or name and value; empty: no single option helps
 
 
-def usage(message: str) -> CommandError:
-    """The command cannot mean what it says."""
-    return CommandError(USAGE, message)
+def usage(message: str, *options: str) -> CommandError:
+    """Return the error for an invalid combination of options; `options` would make the command work."""
+    return CommandError(USAGE, message, *options)
 
 
-def guarded(command: Callable[[], object]) -> int:
-    """Run a command; its exit code, after words on stderr where it failed."""
-    with warnings.catch_warnings():
-        warnings.showwarning = _one_line
-        try:
-            code = command()
-            sys.stdout.flush()
-            if code == INTERRUPTED:  # typer has caught Ctrl-C
-                raise KeyboardInterrupt
-            return code if isinstance(code, int) else DONE
-        except (KeyboardInterrupt, typer.Abort):
-            tell("interrupted")
-            return INTERRUPTED
-        except (BrokenPipeError, SystemExit):  # typer makes the second of the first
-            _forget_stdout()
-            return DONE
-        except Exception as error:  # the last door: nobody is to see a traceback who did not ask for it
-            if os.environ.get("EPITOMES_DEBUG", "") not in ("", "0"):
-                traceback.print_exc()
-            code, words = explained(error)
-            tell(words)
-            return code
-
-
-def tell(words: str) -> None:
-    """A line for people, beside the result: on stderr."""
-    print(f"epitomes: {words}", file=sys.stderr, flush=True)
-
-
-def explained(error: Exception) -> tuple[int, str]:
-    """The exit code of an error, and its words."""
-    # Imported here, because a command that fails early has not paid for them.
+def explained(error: Exception) -> CommandError:
+    """Return the message and the exit code of any exception."""
+    # Imported here: a command that fails early has not paid for them.
     from epitomes.formats import ImageFileError, ImageTooLargeError
     from epitomes.model_file import ModelError
 
     if (message := getattr(error, "format_message", None)) is not None:  # a usage error found by typer, of any version
-        context = getattr(error, "ctx", None)
-        hint = f"\nsee {context.command_path} --help" if context is not None else ""
-        return USAGE, str(message()).strip() + hint
+        return usage(str(message()).strip())
     words = " ".join(str(error).split())
     match error:
         case CommandError():
-            return error.code, str(error)
+            return error
         case ImageTooLargeError():
-            return LIMIT, f"{words} with --max-pixels"
+            return CommandError(LIMIT, f"{words} with --max-pixels")
         case ImageFileError():
-            return INPUT, words
+            return CommandError(INPUT, words)
         case ModelError():
-            return MODEL, words
+            return CommandError(MODEL, words)
         case MemoryError() | OverflowError():
-            return LIMIT, f"not enough memory: {words or 'use a smaller picture or epitome'}"
+            return CommandError(LIMIT, f"not enough memory: {words or 'use a smaller image or epitome'}")
         case FileExistsError():
-            return USAGE, words if "--overwrite" in words else f"{words}; --overwrite allows it"
+            return usage(words, "--overwrite")
         case OSError():
-            where = f"{error.filename}: " if error.filename is not None and error.strerror else ""
-            return INPUT, f"{where}{error.strerror or words}" if where else words
-        case ValueError():  # the library's doors speak for themselves
-            return USAGE, words
-    kind = type(error).__name__
-    return (
-        INTERNAL,
-        f"internal error: {kind}: {words}\nplease report it, with what EPITOMES_DEBUG=1 and epitomes doctor show",
-    )
+            known = error.filename is not None and error.strerror
+            return CommandError(INPUT, f"{error.filename}: {error.strerror}" if known else words)
+        case ValueError():  # arguments that the library refuses
+            return usage(words)
+    return CommandError(INTERNAL, f"internal error: {type(error).__name__}: {words}")
 
 
-def _forget_stdout() -> None:
-    """Send what is still to be flushed nowhere, or Python complains of the closed pipe when it ends."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
+def tell(words: str) -> None:
+    """Print a line for people on stderr."""
+    print(words, file=sys.stderr, flush=True)
 
 
-def _one_line(
+def fail(error: Exception, hint: str = "") -> int:
+    """Print an error and a command to try next; return the exit code."""
+    if os.environ.get("EPITOMES_DEBUG", "") not in ("", "0"):
+        traceback.print_exception(error)
+    found = explained(error)
+    if type(error).__name__ == "NoArgsIsHelpError":  # a command without any word: its help
+        tell(str(found))
+        return found.code
+    tell(f"error: {found}")
+    if found.code == INTERNAL:
+        hint = "EPITOMES_DEBUG=1 epitomes ... to see where it comes from, and report it with epitomes doctor"
+    if hint:
+        tell(f"  try: {hint}")
+    return found.code
+
+
+@dataclass
+class Outcome:
+    """How a command ended."""
+
+    code: int = DONE
+
+
+@contextmanager
+def guarded(remedy: Callable[[Exception], str] = lambda error: "") -> Iterator[Outcome]:
+    """Turn exceptions into lines on stderr and an exit code; `remedy` names the command to try after an error."""
+    outcome = Outcome()
+    with warnings.catch_warnings():
+        warnings.showwarning = _warn_in_one_line
+        try:
+            yield outcome
+            sys.stdout.flush()
+        except (KeyboardInterrupt, typer.Abort):
+            tell("interrupted")
+            outcome.code = INTERRUPTED
+        except (BrokenPipeError, SystemExit):  # typer turns the first into the second
+            _discard_stdout()
+        except Exception as error:
+            outcome.code = fail(error, remedy(error))
+
+
+def _warn_in_one_line(
     message: Warning | str,
     category: type[Warning],
     filename: str,
@@ -121,4 +125,12 @@ def _one_line(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
+    """Print a Python warning as a line for people; it takes the place of `warnings.showwarning`."""
     tell(f"warning: {' '.join(str(message).split())}")
+
+
+def _discard_stdout() -> None:
+    """Send what is not flushed yet nowhere: Python would complain about the closed pipe when it ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

@@ -1,8 +1,9 @@
-"""`epitomes info`: what a file holds, picture or model, without changing or showing its pixels."""
+"""`epitomes info`: show what an image file or a model file holds."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +12,6 @@ import typer
 
 from epitomes.cli.batch import each, files_of
 from epitomes.cli.common import (
-    MOST_PIXELS,
     STREAM,
     Axes,
     Json,
@@ -25,7 +25,10 @@ from epitomes.cli.common import (
 from epitomes.cli.show import model_result
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from epitomes.formats import Picture
+    from epitomes.layout import Layout
 
 EXAMPLES = examples("info stack.ome.tif", "info 'models/*.epitome' --json")
 
@@ -35,16 +38,16 @@ SHORT = 60  # characters of a value that are shown
 
 def info(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE", help="pictures, .epitome files or patterns; - for stdin")
+        list[Path], typer.Argument(metavar="FILE", help="images, .epitome files or patterns; - for stdin")
     ],
     axes: Axes = None,
     json: Json = False,
-    max_pixels: MaxPixels = MOST_PIXELS,
+    max_pixels: MaxPixels = None,
 ) -> None:
-    """Say what a file holds.
+    """Show a file's format, shape, data type and metadata.
 
-    Of a picture: its axes, size, kind of values, spacing, and what else it carries along. Of a model file: what was
-    learned, and from what.
+    For images, the range of values, axes and spacing are shown as well. For models, the settings of the learner and the
+    source of the data are shown.
     """
     require_axes(axes)
 
@@ -53,56 +56,90 @@ def info(
             from epitomes.model_file import inspect
 
             return model_result(inspect(file), None, name=str(file))
-        return _described(file, read_any(file, max_pixels, axes))
+        return _described(file, read_any(file, max_pixels, axes, finite=False))
 
-    each(files_of(files), work, done="looked at", json=json)
+    each(files_of(files), work, done="read", json=json)
 
 
 def _described(file: Path, picture: Picture) -> Result:
-    from epitomes.formats import count_planes, is_colour
     from epitomes.formats.registry import format_to_read
 
-    pixels, n_planes = picture.pixels, count_planes(picture)
+    pixels, layout = picture.pixels, _layout(picture)
     facts: dict[str, Any] = {
         "input": str(file),
         "format": format_to_read(Path(picture.name)).name,
         "axes": picture.axes,
         "shape": list(pixels.shape),
         "dtype": str(pixels.dtype),
-        "least": pixels.min().item(),
-        "most": pixels.max().item(),
-        "mean": float(pixels.mean(dtype="float64")),
+        **_values(pixels),
         "spacing": dict(picture.spacing),
         "units": dict(picture.units),
-        "colour": is_colour(picture),
-        "planes": n_planes,
+        "channel_axis": None if layout is None else layout.channel_axis,
+        "spatial": None if layout is None else layout.spatial,
+        "images": None if layout is None else math.prod(layout.stack_shape),
         "alpha": picture.alpha is not None,
         "metadata": None if picture.metadata is None else _summary(picture.metadata),
         "notes": list(picture.notes),
         "bytes": None if str(file) == STREAM else _n_bytes(file),
     }
-    lines = [
-        f"{file}: {facts['format']}, {picture.axes} {size(pixels.shape)}, {pixels.dtype}",
-        f"  values: {facts['least']:g} to {facts['most']:g}, mean {facts['mean']:.5g}",
-    ]
+    lines = [f"{file}: {facts['format']}, {picture.axes} {size(pixels.shape)}, {pixels.dtype}"]
+    if facts["mean"] is not None:
+        lines.append(f"  values: {facts['minimum']:g} to {facts['maximum']:g}, mean {facts['mean']:.5g}")
+    if facts["missing"]:
+        lines.append(f"  missing: {facts['missing']} of {pixels.size} values are NaN or infinite")
+    if layout is not None:
+        lines.append(f"  content: {_content(layout)}")
     if picture.spacing:
         steps = (f"{axis} {step:g} {picture.units.get(axis, '')}".rstrip() for axis, step in picture.spacing.items())
         lines.append(f"  spacing: {', '.join(steps)}")
     if picture.alpha is not None:
-        lines.append("  transparency: kept as it is")
+        lines.append("  alpha channel: yes")
     if title := "" if picture.metadata is None else picture.metadata.title:
-        lines.append(f"  carries {title}")
+        lines.append(f"  metadata: {title}")
     lines += [f"  {name.replace('_', ' ')}: {value}" for name, value in (facts["metadata"] or {}).items()]
-    if n_planes > 1:
-        lines.append(f"  denoised plane by plane: {n_planes} planes")
     return Result("\n".join(lines), facts)
 
 
+def _layout(picture: Picture) -> Layout | None:
+    """Return the layout; None for axes that no layout describes, such as YXT."""
+    from epitomes.formats import ImageFileError
+
+    try:
+        return picture.layout
+    except ImageFileError:
+        return None
+
+
+def _content(layout: Layout) -> str:
+    """Describe a layout, such as "8 images of 20 x 30 with 3 channels"."""
+    n_images = math.prod(layout.stack_shape)
+    noun = f"{n_images} {layout.noun}{'s' * (n_images != 1)}"
+    channels = "" if layout.n_channels is None else f" with {layout.n_channels} channel{'s' * (layout.n_channels != 1)}"
+    return f"{noun} of {size(layout.picture_shape[: layout.spatial])}{channels}"
+
+
+def _values(pixels: NDArray[Any]) -> dict[str, Any]:
+    """Return the range and mean of the finite values, and the number of others."""
+    import numpy as np
+
+    known = pixels
+    if pixels.dtype.kind == "f" and not (finite := np.isfinite(pixels)).all():
+        known = pixels[finite]
+    if not known.size:
+        return {"minimum": None, "maximum": None, "mean": None, "missing": int(pixels.size)}
+    return {
+        "minimum": known.min().item(),
+        "maximum": known.max().item(),
+        "mean": float(known.mean(dtype="float64")),
+        "missing": int(pixels.size - known.size),
+    }
+
+
 def _summary(metadata: object) -> dict[str, Any]:
-    """What is carried, by name and amount: numbers as they are, texts by their length, for they may name people."""
+    """Summarise metadata: numbers as they are, texts by their length, because they may name people."""
     if not dataclasses.is_dataclass(metadata):
         return {}
-    names = (field.name for field in dataclasses.fields(metadata) if field.name not in ("shape", "axes"))  # as above
+    names = (field.name for field in dataclasses.fields(metadata) if field.name not in ("shape", "axes"))  # shown above
     values = {name: getattr(metadata, name) for name in names}
     return {name: _amount(value) for name, value in values.items() if not _is_empty(value)}
 

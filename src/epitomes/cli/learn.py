@@ -1,15 +1,15 @@
-"""`epitomes learn`: an epitome from pictures."""
+"""`epitomes learn`: learn an epitome from images."""
 
 from __future__ import annotations
 
 import time
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from epitomes.cli.common import (
-    MOST_PIXELS,
     Json,
     MaxPixels,
     Overwrite,
@@ -23,13 +23,11 @@ from epitomes.cli.common import (
     size,
 )
 from epitomes.cli.errors import tell, usage
-from epitomes.cli.plan import Plan, resumed, steps_of
 from epitomes.cli.progress import watching
-from epitomes.cli.starts import Start
 
 if TYPE_CHECKING:
-    from epitomes.checks import Array
-    from epitomes.learn import Fit, Progress, Step
+    from epitomes.formats import Picture
+    from epitomes.learn import Fit
 
 EXAMPLES = examples(
     "learn photo.png -o photo.epitome --sigma 10",
@@ -37,97 +35,133 @@ EXAMPLES = examples(
 )
 
 
+class Start(StrEnum):
+    """Initial epitomes."""
+
+    natural = "natural"
+    noise = "noise"
+    data = "data"
+    dct = "dct"
+
+
 def learn(
-    images: Annotated[list[Path], typer.Argument(metavar="IMAGE", help="pictures: PNG, TIFF, JPEG or NPY")],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="the model file, .epitome")],
+    images: Annotated[
+        list[Path], typer.Argument(metavar="IMAGE", help="images to learn from (PNG, TIFF, JPEG or NPY)")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="model file to write (.epitome)")],
     lam: Annotated[
         float | None,
-        typer.Option(
-            metavar="X", help="price of a coefficient, in the picture's own units; needed unless --sigma is given"
-        ),
+        typer.Option(metavar="X", help="regularisation parameter lambda, in the units of the images"),
     ] = None,
     sigma: Annotated[
         float | None,
-        typer.Option(metavar="X", help="noise level of the pictures, in their own units: lam becomes 4 sigma"),
+        typer.Option(metavar="X", help="noise level, in the units of the images. Without --lam, lambda is 4 sigma"),
     ] = None,
     width: Annotated[int, typer.Option(metavar="N", min=1, help="width of an epitome in pixels")] = 42,
-    count: Annotated[int, typer.Option(metavar="N", min=1, help="number of epitomes")] = 1,
     patch: Annotated[int, typer.Option(metavar="N", min=1, help="width of a patch in pixels")] = 8,
+    count: Annotated[int, typer.Option(metavar="N", min=1, help="number of epitomes")] = 1,
     start: Annotated[
-        Start, typer.Option(help="begin with natural pictures, smooth noise, pieces of the data or cosines")
+        Start,
+        typer.Option(help="initial epitome: natural images, smooth noise, windows of the first image or cosines"),
     ] = Start.natural,
-    steps: Annotated[int, typer.Option(metavar="N", min=1, help="steps of learning at most, over all scales")] = 30,
-    sample: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="patches drawn for each step; all unless given (2048 if --online)"),
-    ] = None,
-    scales: Annotated[int, typer.Option(metavar="N", min=1, max=3, help="learn on reduced pictures first")] = 1,
-    online: Annotated[bool, typer.Option("--online", help="small batches of patches, and moments that forget")] = False,
-    seconds: Annotated[float | None, typer.Option(metavar="X", help="stop after this time")] = None,
+    steps: Annotated[int, typer.Option(metavar="N", min=1, help="maximum number of steps, over all scales")] = 30,
     tol: Annotated[
         float | None,
-        typer.Option(metavar="X", min=0, help="stop once the objective falls by less than this part of itself"),
+        typer.Option(metavar="X", min=0, help="stop when a step lowers the objective by less than this fraction"),
     ] = None,
-    checkpoint: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="keep the last step in this file, always whole")
+    seconds: Annotated[float | None, typer.Option(metavar="X", help="stop after this time")] = None,
+    sample: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="patches drawn for each step [default: all, or 2048 with --online]"),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="go on from the checkpoint")] = False,
+    online: Annotated[bool, typer.Option("--online", help="learn from small batches of patches")] = False,
+    scales: Annotated[int, typer.Option(metavar="N", min=1, max=3, help="number of scales, from coarse to fine")] = 1,
+    checkpoint: Annotated[Path | None, typer.Option(metavar="FILE", help="save each step in this file")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="continue from the checkpoint")] = False,
     seed: Seed = 0,
     threads: Threads = None,
     json: Json = False,
     overwrite: Overwrite = False,
-    max_pixels: MaxPixels = MOST_PIXELS,
+    max_pixels: MaxPixels = None,
 ) -> None:
-    """Learn an epitome from one picture or several.
+    """Learn an epitome from one image or several.
 
-    Codes of the patches and pixels of the epitome are improved in turn. The larger the price lam, the fewer atoms a
-    patch uses.
+    Sparse coding of the patches and updates of the epitome alternate. The larger the regularisation parameter lambda,
+    the fewer atoms a patch uses. Give --lam or --sigma.
     """
-    price = _price(lam, sigma)
+    _require_lam(lam, sigma)
     _require_sense(images, width, patch, scales, online, steps, seconds)
     require_goal(output, overwrite)
     _require_checkpoint(checkpoint, output, resume, overwrite)
+
+    from epitomes.learn import learn_epitome
+    from epitomes.learn._learn_epitome import lam_of
+    from epitomes.learn._natural import NotShippedError
+
+    value = lam_of(lam, sigma if lam is None else None)
     if lam is None:
-        tell(f"lam is 4 sigma = {price:g}")
-    plan = Plan(width, count, patch, start, price, steps, sample, scales, online, seed, threads)
-    pictures = _read(images, max_pixels)
+        tell(f"lambda is 4 sigma = {value:g}")
+    pictures = [read(path, max_pixels) for path in images]
     began = time.perf_counter()
-    after, history = resumed(plan, pictures, checkpoint) if resume and checkpoint is not None else (None, ())
+    done = _done_before(checkpoint) if resume and checkpoint is not None else 0
     try:
-        fit = _fit(plan, pictures, after, history, seconds, tol, checkpoint)
+        with watching("learning", steps - done) as callback:
+            fit = learn_epitome(
+                [picture.pixels for picture in pictures],
+                epitome_shape=width,
+                patch_shape=patch,
+                count=count,
+                lam=value,
+                start=start.value,
+                n_steps=steps,
+                sample=sample,
+                n_scales=scales,
+                online=online,
+                tol=tol,
+                seconds=seconds,
+                channel_axis=_channel_axis(pictures),
+                checkpoint=checkpoint,
+                resume=resume,
+                rng=seed,
+                threads=threads,
+                callback=callback,
+            )
+    except NotShippedError as error:
+        raise usage(
+            f"no natural epitome for --width {width} --count {count} is shipped: add --start noise, or use --width 42 "
+            "--count 1"
+        ) from error
     except KeyboardInterrupt:
         if checkpoint is not None and checkpoint.exists():
-            tell(f"the last step is safe in {checkpoint}: the same command with --resume goes on from it")
+            tell(f"the last step is saved in {checkpoint}: run the same command with --resume to continue")
         raise
-    _save(output, fit, plan, sigma, images, overwrite)
-    answer(_result(fit, output, price, time.perf_counter() - began), json)
+    _save(output, fit, value, sigma, seed, start, images, overwrite)
+    answer(_result(fit, output, value, time.perf_counter() - began), json)
 
 
-def _price(lam: float | None, sigma: float | None) -> float:
+def _require_lam(lam: float | None, sigma: float | None) -> None:
     for name, value in (("--lam", lam), ("--sigma", sigma)):
         if value is not None and not 0 < value < float("inf"):
-            raise usage(f"{name} must be above 0, in the picture's own units, got {value:g}")
-    if lam is not None:
-        return lam
-    if sigma is None:
+            raise usage(f"{name} must be above 0, in the units of the images, got {value:g}")
+    if lam is None and sigma is None:
         raise usage(
-            "--lam is needed: the price of a coefficient in the picture's own units, for example --lam 60 for values\n"
-            "from 0 to 255; or give --sigma, the noise level, and lam becomes 4 sigma"
+            "--lam (regularisation parameter) or --sigma (noise level) is needed, in the units of the images",
+            "--sigma",
+            "10",
         )
-    return 4 * sigma
 
 
 def _require_sense(
     images: list[Path], width: int, patch: int, scales: int, online: bool, steps: int, seconds: float | None
 ) -> None:
     if patch > width:
-        raise usage(f"--patch {patch} does not fit in --width {width}: make the epitome wider")
+        raise usage(f"--patch {patch} does not fit in --width {width}: use a wider epitome")
     if scales > 1 and online:
-        raise usage("--online knows one scale: leave out --online or --scales")
+        raise usage("--online works at one scale only: leave out --online or --scales")
     if scales > 1 and len(images) > 1:
-        raise usage("--scales needs a single picture: give one, or leave it out")
+        raise usage(f"--scales needs a single image, got {len(images)}: leave out --scales")
     if steps < scales:
-        raise usage(f"--steps {steps} is less than one for each of {scales} scales: raise it")
+        raise usage(f"--steps {steps} is less than one for each of {scales} scales: use more steps")
     if seconds is not None and not seconds > 0:
         raise usage(f"--seconds must be above 0, got {seconds:g}")
 
@@ -135,61 +169,54 @@ def _require_sense(
 def _require_checkpoint(checkpoint: Path | None, output: Path, resume: bool, overwrite: bool) -> None:
     if checkpoint is None:
         if resume:
-            raise usage("--resume needs --checkpoint FILE, the file to go on from")
+            raise usage("--resume needs --checkpoint FILE, the file to continue from")
         return
     require_goal(checkpoint, overwrite=True, option="--checkpoint")
     if checkpoint.resolve() == output.resolve():
-        raise usage("--checkpoint and --output name the same file: give them different names")
+        raise usage("--checkpoint and --output name the same file: use different names")
     if checkpoint.exists() and not resume and not overwrite:
-        raise usage(f"--checkpoint {checkpoint} exists already: --resume goes on from it, --overwrite begins anew")
-
-
-def _read(paths: list[Path], max_pixels: int) -> list[Array]:
-    from epitomes.checks import as_floats
-
-    pictures = [read(path, max_pixels).pixels for path in paths]
-    kinds = {(str(pixels.dtype), pixels.shape[2:]) for pixels in pictures}
-    if len(kinds) > 1:
-        found = ", ".join(sorted(f"{dtype} with {(more or (1,))[0]} channel(s)" for dtype, more in kinds))
-        raise usage(f"the pictures must be of one kind, with one scale of grey levels; got {found}")
-    return [as_floats("image", pixels[..., 0] if pixels.shape[2:] == (1,) else pixels) for pixels in pictures]
-
-
-def _fit(
-    plan: Plan,
-    pictures: list[Array],
-    after: Step | None,
-    history: tuple[Progress, ...],
-    seconds: float | None,
-    tol: float | None,
-    checkpoint: Path | None,
-) -> Fit:
-    from epitomes.learn import Fit, run
-
-    if after is not None and after.progress.index >= plan.steps:
-        return Fit(after.epitome, history, f"{after.progress.index} steps were done before")
-    with watching("learning", plan.steps - len(history)) as callback:
-        return run(
-            steps_of(plan, pictures, after),
-            max_steps=plan.steps,
-            tol=tol,
-            seconds=seconds,
-            callback=callback,
-            checkpoint=checkpoint,
-            history=history,
+        raise usage(
+            f"--checkpoint {checkpoint} exists already: add --resume to continue from it, or --overwrite to replace it"
         )
 
 
-def _save(output: Path, fit: Fit, plan: Plan, sigma: float | None, images: list[Path], overwrite: bool) -> None:
+def _done_before(checkpoint: Path) -> int:
+    """Return the number of steps of the checkpoint, 0 if there is none."""
+    from epitomes.learn.checkpoint import load_history
+
+    if not checkpoint.exists():
+        tell(f"{checkpoint} does not exist yet: starting from the beginning")
+        return 0
+    return len(load_history(checkpoint))
+
+
+def _channel_axis(pictures: list[Picture]) -> int | None:
+    """Return the axis of the channels, the same in all images."""
+    axes = sorted({picture.axes for picture in pictures})
+    if len(axes) > 1:
+        raise usage(f"all images must be of one kind, grey or colour, got the axes {' and '.join(axes)}")
+    return axes[0].index("C") if "C" in axes[0] else None
+
+
+def _save(
+    output: Path,
+    fit: Fit,
+    lam: float,
+    sigma: float | None,
+    seed: int,
+    start: Start,
+    images: list[Path],
+    overwrite: bool,
+) -> None:
     from epitomes.model_file import Provenance, save
 
     origin = Provenance(
-        lam=plan.lam,
+        lam=lam,
         sigma=sigma,
-        seed=plan.seed,
+        seed=seed,
         n_steps=len(fit.history),
         source=", ".join(path.name for path in images)[:500],
-        note=f"start: {plan.start}; {fit.reason}",
+        note=f"start: {start}; {fit.reason}",
     )
     save(output, fit.epitome, origin, overwrite=overwrite)
 
@@ -212,6 +239,6 @@ def _result(fit: Fit, output: Path, lam: float, seconds: float) -> Result:
     }
     line = (
         f"learned {size(phi.epitome_shape)} in {len(fit.history)} steps, {seconds:.1f} s ({fit.reason}): objective "
-        f"{last.objective:.6g} per patch, {last.sparsity:.2f} atoms per patch, in {output}"
+        f"{last.objective:.6g} per patch, {last.sparsity:.2f} atoms per patch, written to {output}"
     )
     return Result(line, facts)

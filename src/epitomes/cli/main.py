@@ -1,4 +1,4 @@
-"""`epitomes`: the commands, their help and the way out. Nothing heavy is imported here: help appears at once."""
+"""`epitomes`: the commands and their help. Nothing heavy is imported here, so that help appears at once."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from epitomes.cli import denoise, doctor, info, learn, noise, paper, report, show
-from epitomes.cli.common import examples
-from epitomes.cli.errors import CODES, guarded
+from epitomes.cli.advice import CommandLine
+from epitomes.cli.errors import CODES, DONE, INTERRUPTED, guarded
+from epitomes.cli.help import SectionedCommand, examples
 
 _CODES = "\b\nExit codes:\n" + "\n".join(f"  {code:3} {meaning}" for code, meaning in CODES.items())
 
@@ -18,8 +19,8 @@ app = typer.Typer(
     name="epitomes",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # help in boxes takes rich a quarter of a second, and its examples cannot be copied
-    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode=None,  # rich takes a quarter of a second for boxes, and their examples cannot be copied
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=examples(
         "denoise noisy.png -o clean.png",
         "noise noisy.png",
@@ -27,14 +28,17 @@ app = typer.Typer(
     )
     + f"\n\n{_CODES}",
 )
-app.command(epilog=denoise.EXAMPLES)(denoise.denoise)
-app.command(epilog=noise.EXAMPLES)(noise.noise)
-app.command(epilog=report.EXAMPLES)(report.report)
-app.command(epilog=info.EXAMPLES)(info.info)
-app.command(epilog=learn.EXAMPLES)(learn.learn)
-app.command(epilog=show.EXAMPLES)(show.show)
-app.command(epilog=examples("paper table1 --quick -o paper", "paper all --images DIR -o paper"))(paper.paper)
-app.command(epilog=doctor.EXAMPLES)(doctor.doctor)
+for command, epilog in (
+    (denoise.denoise, denoise.EXAMPLES),
+    (noise.noise, noise.EXAMPLES),
+    (report.report, report.EXAMPLES),
+    (info.info, info.EXAMPLES),
+    (learn.learn, learn.EXAMPLES),
+    (show.show, show.EXAMPLES),
+    (paper.paper, paper.EXAMPLES),
+    (doctor.doctor, doctor.EXAMPLES),
+):
+    app.command(cls=SectionedCommand, epilog=epilog)(command)
 
 
 def _version(asked: bool) -> None:
@@ -48,13 +52,22 @@ def _version(asked: bool) -> None:
 @app.callback()
 def epitomes(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="print the version and leave")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="print the version and exit")
     ] = False,
 ) -> None:
-    """Sparse image representation with epitomes: denoise with them, learn them, look at them."""
+    """Denoise images, estimate their noise and learn epitomes.
+
+    Run "epitomes COMMAND --help" for the options of a command.
+    """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code. Commands find their own words in the context, for who wants them again."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    return guarded(lambda: app(words, prog_name="epitomes", standalone_mode=False, obj=words))
+    """Run the command line and return the exit code."""
+    words = tuple(sys.argv[1:] if arguments is None else arguments)
+    line = CommandLine(words)
+    with guarded(line.remedy) as outcome:
+        code = app(list(words), prog_name="epitomes", standalone_mode=False, obj=line)
+        if code == INTERRUPTED:  # typer has caught Ctrl-C
+            raise KeyboardInterrupt
+        outcome.code = code if isinstance(code, int) else DONE
+    return outcome.code

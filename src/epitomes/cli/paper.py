@@ -1,4 +1,4 @@
-"""`epitomes paper`: the tables and figures of the paper, measured again, with the printed numbers beside ours."""
+"""`epitomes paper`: measure the tables and figures of the paper again, beside the printed numbers."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 
 from epitomes.cli.common import Overwrite, Threads
 from epitomes.cli.errors import tell, usage
+from epitomes.cli.help import examples
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,9 +19,11 @@ if TYPE_CHECKING:
 
     from epitomes.paper import Grid, Report
 
+EXAMPLES = examples("paper table1 --quick -o paper", "paper all --images DIR -o paper")
+
 
 class What(StrEnum):
-    """What can be asked for; the registry of `epitomes.paper` has the same names."""
+    """Tables and figures; the registry of `epitomes.paper` has the same names."""
 
     table1 = "table1"
     table2 = "table2"
@@ -34,28 +37,37 @@ class What(StrEnum):
 
 
 def paper(
-    what: Annotated[What, typer.Argument(help="a table or figure of the paper, or all of them")],
+    what: Annotated[
+        What, typer.Argument(metavar="WHAT", help="table1, table2, fig1, fig3, fig5, fig6, fig7, fig8 or all")
+    ],
     images: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="folder with house, peppers, cameraman, barbara, lena and boat")
+        Path | None,
+        typer.Option(metavar="DIR", help="directory with house, peppers, cameraman, barbara, lena and boat"),
     ] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="folder for pages, pictures and rows")] = Path("paper"),
-    quick: Annotated[bool, typer.Option("--quick", help="a look within 50 seconds: fewer of everything")] = False,
-    seeds: Annotated[int, typer.Option(min=1, help="draws of the noise, seeds 0 to K-1")] = 5,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="directory for pages, images and rows")
+    ] = Path("paper"),
+    quick: Annotated[
+        bool, typer.Option("--quick", help="fewer images, noise levels and seeds (less than a minute)")
+    ] = False,
+    seeds: Annotated[int, typer.Option(metavar="N", min=1, help="number of noise samples per image and level")] = 5,
     threads: Threads = None,
     rows: Annotated[str, typer.Option(metavar="IE,E", help="rows of table 1")] = "IE,E",
-    pictures: Annotated[str, typer.Option(metavar="A,B", help="pictures of table 1; all unless given")] = "",
+    pictures: Annotated[str, typer.Option(metavar="A,B", help="images of table 1 [default: all]")] = "",
     sigmas: Annotated[str, typer.Option(metavar="A,B", help="noise levels of table 1")] = "10,15,20,25,50",
     json: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="the rows, one JSON object per line; OUTPUT/rows.jsonl unless given"),
+        typer.Option(
+            metavar="FILE", help="file for the rows, one JSON object per line [default: rows.jsonl in --output]"
+        ),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="go on from the rows of an earlier run")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="continue from the rows of an earlier run")] = False,
     overwrite: Overwrite = False,
 ) -> None:
     """Measure the paper's tables and figures again.
 
-    Writes a page for each, a PNG and a small JSON file for each figure, and the rows of the tables. Rows are on disk as
-    soon as they are measured: a stopped run loses nothing and goes on with --resume.
+    Writes an HTML page for each, a PNG and a JSON file for each figure, and the rows of the tables. Each row is saved
+    as soon as it is measured, so that an interrupted run can continue with --resume.
     """
     from rich.console import Console
 
@@ -78,27 +90,27 @@ def paper(
         tell(note)
     try:
         for report in reports:
-            _show(report, Console(highlight=False), told=photos.notes)
-            tell(f"{report.name} is in {output}")
+            _show(report, Console(highlight=False), printed=photos.notes)
+            tell(f"{report.name}: written to {output}")
     except KeyboardInterrupt:
         if log.rows:
-            tell(f"stopped; {len(log.rows)} rows are safe in {log.path}: --resume goes on from them")
+            tell(f"{len(log.rows)} rows are saved in {log.path}: continue with --resume")
         raise
 
 
-def _show(report: Report, console: Console, told: Collection[str]) -> None:
-    """The report in the terminal, without the notes that were told before it."""
+def _show(report: Report, console: Console, printed: Collection[str]) -> None:
+    """Print the report, without the notes that were printed before it."""
     console.print(report.title, style="bold", markup=False)
     for grid in report.grids:
         console.print(_as_rich(grid))
     for note in report.notes:
-        if note not in told:
+        if note not in printed:
             console.print(note, markup=False)
     console.print()
 
 
 def _as_rich(grid: Grid) -> Table:
-    """A table for the terminal: labels that repeat the line above are left out, and each group gets a rule."""
+    """Return a table for the terminal: labels that repeat the line above are left out, and groups are separated."""
     from rich.table import Table
 
     table = Table(title=grid.title, caption=grid.note or None, title_justify="left", caption_justify="left")
@@ -124,7 +136,7 @@ def _rows(text: str) -> list[str]:
 
     names = [word.upper() for word in _words(text)]
     if not names or not set(names) <= set(ROWS):
-        raise usage(f"--rows needs some of {', '.join(ROWS)}, with commas, got {text!r}")
+        raise usage(f"--rows needs some of {', '.join(ROWS)}, separated by commas, got {text!r}")
     return [name for name in ROWS if name in names]
 
 
@@ -134,5 +146,5 @@ def _sigmas(text: str) -> list[float]:
     except ValueError:
         levels = []
     if not levels or not all(0 < level < float("inf") for level in levels):
-        raise usage(f"--sigmas needs noise levels above 0, with commas, such as 10,25, got {text!r}")
+        raise usage(f"--sigmas needs noise levels above 0, separated by commas, such as 10,25, got {text!r}")
     return [int(level) if level.is_integer() else level for level in levels]

@@ -1,4 +1,4 @@
-"""Progress on stderr, for people only: a bar with the state and the time left where stderr is a terminal."""
+"""Progress on stderr: a bar with the stage and the time left, if stderr is a terminal."""
 
 from __future__ import annotations
 
@@ -13,12 +13,25 @@ if TYPE_CHECKING:
     from epitomes.learn.steps import Step
 
 Watch = Callable[["Step"], None]
-Move = Callable[[float, str], None]  # to this much of the bar, with these words
+Callback = Callable[[float, str], None]  # fraction of the work that is done, and a few words
+
+
+@contextmanager
+def progress(label: str) -> Iterator[Callback | None]:
+    """Draw a bar and yield the callback that moves it; None if nobody is looking."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import TaskProgressColumn
+
+    with _bar(TaskProgressColumn()) as bar:
+        task = bar.add_task(label, total=1.0, state="")
+        yield lambda fraction, stage: bar.update(task, completed=fraction, state=stage)
 
 
 @contextmanager
 def watching(label: str, n_steps: int) -> Iterator[Watch | None]:
-    """Something to hand over as `watch`, drawing a bar of `n_steps`; None where nobody looks or nothing happens."""
+    """Draw a bar of `n_steps` learning steps and yield the callback that moves it; None if nobody is looking."""
     if n_steps < 1 or not sys.stderr.isatty():
         yield None
         return
@@ -26,32 +39,10 @@ def watching(label: str, n_steps: int) -> Iterator[Watch | None]:
 
     with _bar(MofNCompleteColumn()) as bar:
         task = bar.add_task(label, total=n_steps, state="")
-
-        def watch(step: Step) -> None:
-            bar.update(task, advance=1, state=state_of(step))
-
-        yield watch
+        yield lambda step: bar.update(task, advance=1, state=_state(step))
 
 
-@contextmanager
-def moving(label: str, n: int) -> Iterator[Move]:
-    """A bar over `n` parts of unequal or unknown length: `move(1.5, "pass 2 of 4")` is in the middle of the second."""
-    if not sys.stderr.isatty():
-        yield lambda done, state: None
-        return
-    from rich.progress import TaskProgressColumn
-
-    with _bar(TaskProgressColumn()) as bar:
-        task = bar.add_task(label, total=n, state="")
-
-        def move(done: float, state: str) -> None:
-            bar.update(task, completed=done, state=state)
-
-        yield move
-
-
-def state_of(step: Step) -> str:
-    """A step of learning in a few words."""
+def _state(step: Step) -> str:
     return f"objective {step.progress.objective:.6g}, {step.progress.sparsity:.2f} atoms per patch"
 
 
@@ -61,9 +52,9 @@ def _bar(count: ProgressColumn) -> Progress:
 
     columns = (
         TextColumn("{task.description}", markup=False),
-        BarColumn(),
+        BarColumn(bar_width=28),
         count,
-        TextColumn("{task.fields[state]}", markup=False),
         TimeRemainingColumn(),
+        TextColumn("{task.fields[state]}", markup=False),
     )
     return Progress(*columns, console=Console(stderr=True), transient=True)

@@ -1,4 +1,4 @@
-"""Coders: (X, D) -> A. Each is a small frozen object whose fields are its parameters."""
+"""Sparse coders: (X, D) -> A. A coder is a small frozen object whose fields are its parameters."""
 
 from epitomes.coders.lasso import Lasso
 from epitomes.coders.lasso_lars import LassoLARS

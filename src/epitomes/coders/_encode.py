@@ -1,7 +1,7 @@
-"""What all coders share: checks at the door, blocks on threads, and the way between atoms and unit atoms.
+"""What all coders share: argument checks, blocks on threads, and the conversion between atoms and unit atoms.
 
-Patches of an image and atoms that are windows of pictures go to the structural kernel; all else goes through rows.
-The choice depends on what the patches and the atoms are, never on how many there are.
+Patches of an image with atoms that are windows of pictures use the structural kernel; everything else is coded as rows.
+The choice depends on the kind of patches and atoms, never on their number.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ def encode(
     mask: ArrayLike | None,
     threads: int | None,
 ) -> Codes:
-    """Run `work` over blocks of patches and return their codes on the atoms of `dictionary`."""
+    """Run `work` on blocks of patches and return their codes on the atoms of `dictionary`."""
     require_dictionary(dictionary)
     material = _material(patches, dictionary, mask)
     ready = dictionary.astype(material.dtype)
     begin = None if start is None else _as_start(start, material.n, ready)
-    engine = ready.engine  # made here, once, and not by every thread
+    engine = ready.engine  # prepared once, not by every thread
 
     def code(piece: tuple[int, int], stop: blocks.Stop) -> Packed:
         return work(engine, material.source(*piece), _slice(begin, *piece), stop)
@@ -46,14 +46,14 @@ def encode(
 
 
 def require_dictionary(dictionary: Dictionary) -> None:
-    """Refuse plain atoms: they come without norms and preparation."""
+    """Refuse plain arrays: they have no norms and no engine."""
     if not isinstance(dictionary, Dictionary):
         raise TypeError(f"dictionary must be a Dictionary, got {type(dictionary).__name__}: wrap atoms in Dictionary()")
 
 
 @dataclass(frozen=True, eq=False)
 class _Material:
-    """Checked patches, ready to be handed over block by block."""
+    """Checked patches, read block by block."""
 
     n: int
     dtype: np.dtype[np.floating]
@@ -74,16 +74,17 @@ def _material(patches: ArrayLike | Patches, dictionary: Dictionary, mask: ArrayL
     if not isinstance(patches, Patches):
         return _Material(n, dtype, lambda i, j: Rows(rows[i:j], None if known is None else known[i:j]))
     if known is not None and patches.centred:
-        raise ValueError("the mean of a patch with unknown pixels is not known: give Patches(..., centred=False)")
+        raise ValueError(
+            "mask needs patches that are not centred, because their means are unknown: use Patches(..., centred=False)"
+        )
     if known is None and is_structural(patches, dictionary):
-        image = window_image(patches)
-        tops = patches.positions[0].astype(np.int64)
+        image, tops = window_image(patches)
         return _Material(n, dtype, lambda i, j: Windows(image, tops, i, j, patches.centred))
     return _Material(n, dtype, lambda i, j: Rows(patches.rows(i, j)[0], None if known is None else known[i:j]))
 
 
 def is_structural(patches: Patches, dictionary: Dictionary) -> bool:
-    """Whether image windows side by side meet atoms that are windows of pictures, of the same shape."""
+    """Tell whether adjacent windows of an image are coded on atoms that are windows of pictures, of the same shape."""
     return (
         patches.support is None
         and patches.patch_shape == dictionary.patch_shape
@@ -94,16 +95,22 @@ def is_structural(patches: Patches, dictionary: Dictionary) -> bool:
     )
 
 
-def window_image(patches: Patches) -> Array:
-    """The image `(height, width, channels)` less its grey level, which a centred patch does not see."""
-    image = patches.image
+def window_image(patches: Patches) -> tuple[Array, NDArray[np.int64]]:
+    """Return the image rows that the patches cover, `(rows, width, channels)`, and where each line of patches begins.
+
+    Centred patches do not depend on the grey level of the image, which is subtracted to keep float32 sums small.
+    """
+    tops = patches.positions[0]
+    rows = np.unique(tops[:, None] + np.arange(patches.patch_shape[0]))
+    has_gaps = rows[-1] - rows[0] >= len(rows)
+    image = patches.image[rows] if has_gaps else patches.image[rows[0] : rows[-1] + 1]
     if patches.centred:
         image = np.subtract(image, image.dtype.type(patches.level))
-    return image.reshape(*image.shape[:2], -1)
+    return image.reshape(*image.shape[:2], -1), np.searchsorted(rows, tops).astype(np.int64)
 
 
 def _as_start(start: Codes, n: int, dictionary: Dictionary) -> Start:
-    """Codes on unit atoms to begin with: the inverse of `_assemble`."""
+    """Convert initial codes to unit atoms: the inverse of `_assemble`."""
     if not issparse(start):
         raise TypeError(f"start must be sparse codes, as encode returns them, got {type(start).__name__}")
     if start.shape != (n, dictionary.n_atoms):
@@ -123,7 +130,7 @@ def _slice(start: Start | None, first: int, last: int) -> Start | None:
 
 
 def _assemble(packed: list[Packed], dictionary: Dictionary) -> Codes:
-    """One CSR matrix from the blocks, divided by the norms of the atoms: from unit atoms back to atoms."""
+    """Join the blocks to one CSR matrix and divide by the norms: from unit atoms to atoms."""
     counts = np.concatenate([block[0] for block in packed])
     atoms = np.concatenate([block[1] for block in packed])
     values = np.concatenate([block[2] for block in packed])
@@ -132,5 +139,5 @@ def _assemble(packed: list[Packed], dictionary: Dictionary) -> Codes:
     index: type[np.signedinteger] = np.int32 if len(atoms) < np.iinfo(np.int32).max else np.int64
     begins: NDArray[np.signedinteger] = np.concatenate([[0], ends]).astype(index)
     codes = csr_array((values, atoms.astype(index, copy=False), begins), shape=(len(counts), dictionary.n_atoms))
-    codes.has_canonical_format = True  # the kernels sort; saying so saves scipy a pass
+    codes.has_canonical_format = True  # the kernels sort the indices: SciPy need not check
     return codes

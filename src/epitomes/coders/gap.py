@@ -1,7 +1,7 @@
-"""The duality gap of the lasso: a certificate that needs no trust in the solver.
+"""The duality gap of the lasso: a certificate that does not depend on the solver.
 
 On unit atoms U, with the residual `r = x - a U` and any factor s such that `|<u_j, s r>| <= lam`, weak duality gives
-`1/2|r|^2 + lam |a|_1  >=  minimum  >=  s <x, r> - s^2/2 |r|^2`. The gap is the difference of the two ends.
+`1/2|r|^2 + lam |a|_1  >=  minimum  >=  s <x, r> - s^2/2 |r|^2`. The gap is the difference of the two bounds.
 """
 
 from __future__ import annotations
@@ -25,13 +25,16 @@ def duality_gap(
     positive: bool = False,
     mask: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.float64]:
-    """`(n,)` gaps, block by block, in float64. A negative code is infinitely wrong where codes must be positive."""
+    """Compute `(n,)` gaps in float64, block by block; infinite for negative codes if codes must be positive."""
     rows = None if isinstance(patches, Patches) else as_floats("patches", patches, ndim=2)
     n = patches.n_patches if isinstance(patches, Patches) else len(np.asarray(rows))
     if not issparse(codes) or codes.shape != (n, dictionary.n_atoms):
         raise ValueError(f"codes must be sparse and of shape {(n, dictionary.n_atoms)}, got {codes.shape}")
-    if (patches.patch_size if isinstance(patches, Patches) else np.asarray(rows).shape[1]) != dictionary.patch_size:
-        raise ValueError(f"patches and atoms differ in length: the atoms have {dictionary.patch_size} pixels")
+    size = patches.patch_size if isinstance(patches, Patches) else np.asarray(rows).shape[1]
+    if size != dictionary.patch_size:
+        raise ValueError(
+            f"patches have {size} pixels, the atoms {dictionary.patch_size}: give both the same patch shape"
+        )
     atoms = dictionary.atoms.astype(np.float64)
     norms = np.linalg.norm(atoms, axis=1)
     unit = np.divide(atoms, norms[:, None], out=np.zeros_like(atoms), where=norms[:, None] > 0)

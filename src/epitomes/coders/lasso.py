@@ -19,18 +19,47 @@ from epitomes.patches import Patches
 
 @dataclass(frozen=True, kw_only=True)
 class Lasso:
-    """Sparse codes that minimise `1/2 |x - a D|^2 + lam sum_j |d_j| |a_j|`, exactly up to `tol`.
+    """Lasso by an active set, with the weights of the paper (Eq. 2).
 
-    At the end no atom correlates with the residual by more than `lam (1 + tol) |d_j|`. `gap` certifies the result: the
-    objective is never further above its minimum than the gap says. With a mask the error counts known pixels only; the
-    penalty keeps the norms of the whole atoms.
+    Parameters
+    ----------
+    lam : float
+        Regularisation parameter: the penalty is ``lam * |d_j| * |a_j|``, summed over the atoms.
+    tol : float, optional
+        Relative tolerance of the optimality conditions.
+    positive : bool, optional
+        Whether coefficients must not be negative.
 
-    In float32 a correlation is known to about a millionth of `|x|`. Where lam is below a thousandth of the largest
-    correlation and atoms are nearly parallel, that is coarse: give float64 patches there.
+    See Also
+    --------
+    LassoLARS : The same codes, with the path of solutions.
+
+    Notes
+    -----
+    The codes minimise ``1/2 |x - a D|^2 + lam sum_j |d_j| |a_j|``. At the solution, no atom correlates with the
+    residual by more than ``lam * (1 + tol) * |d_j|``. `gap` bounds the distance of the objective from its minimum.
+
+    With a mask, the error counts known pixels only; the penalty uses the norms of the whole atoms.
+
+    In float32, correlations have a precision of about ``1e-6 * |x|``. Use float64 patches if `lam` is smaller than a
+    thousandth of the largest correlation and atoms are nearly parallel.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from epitomes import Dictionary
+    >>> from epitomes.coders import Lasso
+    >>> dictionary = Dictionary(np.eye(3))
+    >>> coder, patches = Lasso(lam=1.0), np.array([[5.0, 0.5, -2.0]])
+    >>> codes = coder.encode(patches, dictionary)
+    >>> codes.toarray()
+    array([[ 4.,  0., -1.]])
+    >>> bool(coder.gap(patches, dictionary, codes).max() < 1e-9)
+    True
     """
 
-    lam: float  # price of |a_j| |d_j|
-    tol: float = 1e-4  # how far a correlation may stay above lam, relatively
+    lam: float  # penalty of |a_j| |d_j|
+    tol: float = 1e-4  # relative tolerance of the optimality conditions
     positive: bool = False  # codes >= 0
 
     def __post_init__(self) -> None:
@@ -46,7 +75,26 @@ class Lasso:
         mask: ArrayLike | None = None,
         threads: int | None = None,
     ) -> Codes:
-        """Code patches. `start`, codes of the same patches on atoms nearby, saves time and changes no optimum."""
+        """Compute the sparse codes of patches.
+
+        Parameters
+        ----------
+        patches : array_like or Patches
+            Rows of shape ``(n, m)``, or the patches of an image.
+        dictionary : Dictionary
+            Atoms of `m` pixels each.
+        start : csr_array, optional
+            Codes of the same patches on similar atoms (warm start). It saves time and does not change the optimum.
+        mask : array_like of bool, optional
+            Known pixels, of shape ``(n, m)``. The error counts known pixels only.
+        threads : int, optional
+            Number of threads. By default the environment variable ``EPITOMES_NUM_THREADS``, or one per available core.
+
+        Returns
+        -------
+        csr_array
+            Codes of shape ``(n, p)``, with sorted indices, in the dtype of the patches.
+        """
 
         def work(engine: Engine, source: Source, begin: Start | None, stop: blocks.Stop) -> Packed:
             return engine.lasso(source, self.lam, self.tol, self.positive, begin, stop)
@@ -56,6 +104,23 @@ class Lasso:
     def gap(
         self, patches: ArrayLike | Patches, dictionary: Dictionary, codes: Codes, *, mask: ArrayLike | None = None
     ) -> NDArray[np.float64]:
-        """`(n,)` duality gaps in float64: bounds on how far the codes are from optimal, whoever made them."""
+        """Compute the duality gap of each patch: an upper bound of its distance from the optimum.
+
+        Parameters
+        ----------
+        patches : array_like or Patches
+            Rows of shape ``(n, m)``, or the patches of an image.
+        dictionary : Dictionary
+            Atoms of `m` pixels each.
+        codes : csr_array
+            Codes of shape ``(n, p)``, from any coder.
+        mask : array_like of bool, optional
+            Known pixels, of shape ``(n, m)``, as in `encode`.
+
+        Returns
+        -------
+        ndarray of float64
+            Gaps of shape ``(n,)``: the objective is at most this much above its minimum.
+        """
         known = None if mask is None else as_mask("mask", mask, (codes.shape[0], dictionary.patch_size))
         return duality_gap(patches, dictionary, codes, self.lam, positive=self.positive, mask=known)

@@ -1,4 +1,4 @@
-"""The lasso by LARS, as in the paper (section 3.1), and its whole path from an empty code down to lam."""
+"""The lasso by least angle regression (LARS), as in the paper (section 3.1), and its regularisation path."""
 
 from __future__ import annotations
 
@@ -19,10 +19,42 @@ from epitomes.patches import Patches
 
 @dataclass(frozen=True, kw_only=True)
 class LassoLARS:
-    """The same codes as `Lasso`, found by following the path of solutions: slower, but the path is there to be read."""
+    """Lasso by least angle regression (LARS): slower than `Lasso`, but gives the regularisation path.
 
-    lam: float  # price of |a_j| |d_j|
-    tol: float = 1e-4  # how far a correlation may stay above lam, relatively
+    Parameters
+    ----------
+    lam : float
+        Regularisation parameter: the penalty is ``lam * |d_j| * |a_j|``, summed over the atoms.
+    tol : float, optional
+        Relative tolerance of the optimality conditions.
+    positive : bool, optional
+        Whether coefficients must not be negative.
+
+    See Also
+    --------
+    Lasso : The same codes, computed faster.
+
+    Notes
+    -----
+    The codes minimise ``1/2 |x - a D|^2 + lam sum_j |d_j| |a_j|``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from epitomes import Dictionary
+    >>> from epitomes.coders import LassoLARS
+    >>> dictionary = Dictionary(np.eye(3))
+    >>> lams, codes = LassoLARS(lam=1.0).path(np.array([5.0, 0.5, -2.0]), dictionary)
+    >>> lams
+    array([5., 2., 1.])
+    >>> codes.toarray()
+    array([[ 0.,  0.,  0.],
+           [ 3.,  0.,  0.],
+           [ 4.,  0., -1.]])
+    """
+
+    lam: float  # penalty of |a_j| |d_j|
+    tol: float = 1e-4  # relative tolerance of the optimality conditions
     positive: bool = False  # codes >= 0
 
     def __post_init__(self) -> None:
@@ -38,9 +70,28 @@ class LassoLARS:
         mask: ArrayLike | None = None,
         threads: int | None = None,
     ) -> Codes:
-        """Code patches. A path begins with nothing, so `start` is checked and otherwise left alone."""
+        """Compute the sparse codes of patches.
+
+        Parameters
+        ----------
+        patches : array_like or Patches
+            Rows of shape ``(n, m)``, or the patches of an image.
+        dictionary : Dictionary
+            Atoms of `m` pixels each.
+        start : csr_array, optional
+            Ignored, apart from a check of its shape: a path always begins with an empty code.
+        mask : None, optional
+            Masks are not supported: use `Lasso` for patches with unknown pixels.
+        threads : int, optional
+            Number of threads. By default the environment variable ``EPITOMES_NUM_THREADS``, or one per available core.
+
+        Returns
+        -------
+        csr_array
+            Codes of shape ``(n, p)``, with sorted indices, in the dtype of the patches.
+        """
         if mask is not None:
-            raise ValueError("LassoLARS takes no mask: Lasso solves the same problem with one")
+            raise ValueError("LassoLARS does not support mask: use Lasso, which solves the same problem")
 
         def work(engine: Engine, source: Source, begin: Start | None, stop: blocks.Stop) -> Packed:
             return engine.lasso_lars(source, self.lam, self.tol, self.positive, stop)
@@ -48,10 +99,22 @@ class LassoLARS:
         return encode(work, patches, dictionary, start, mask, threads)
 
     def path(self, patch: ArrayLike, dictionary: Dictionary) -> tuple[NDArray[np.float64], Codes]:
-        """The falling values of lam where an atom enters or leaves, `(k,)`, and the codes there, `(k, p)`, in float64.
+        """Compute the regularisation path of one patch, from an empty code down to `lam`.
 
-        The first knot is the largest correlation, where the code is still empty; the last is `lam`. Between two knots
-        the code is linear in lam. Where lam is above the largest correlation, the only knot is lam with an empty code.
+        Parameters
+        ----------
+        patch : array_like
+            Patch of `m` pixels, as a vector.
+        dictionary : Dictionary
+            Atoms of `m` pixels each.
+
+        Returns
+        -------
+        lams : ndarray of float64
+            Knots of the path, in decreasing order, of shape ``(k,)``: the values at which an atom enters or leaves. The
+            first is the largest correlation, the last is `lam`.
+        codes : csr_array
+            Codes at the knots, of shape ``(k, p)``, in float64. Between two knots, the code is linear in `lam`.
         """
         row = as_floats("patch", patch, ndim=1, dtype=np.float64)
         if len(row) != dictionary.patch_size:

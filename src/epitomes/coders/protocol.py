@@ -10,14 +10,40 @@ from scipy.sparse import csr_array
 from epitomes.dictionary import Dictionary
 from epitomes.patches import Patches
 
-Codes: TypeAlias = csr_array  # (n, p), atoms rising in each row; codes @ dictionary.atoms ~ patches
+Codes: TypeAlias = csr_array  # (n, p), sorted indices; codes @ dictionary.atoms approximates the patches
 
 
 class Coder(Protocol):
-    """Anything that codes patches. A patch gets the same bits alone, in a batch, in a tile or on another thread."""
+    """Protocol of sparse coders: any object with these members can be used.
+
+    See Also
+    --------
+    OMP : Orthogonal matching pursuit.
+    OLS : Orthogonal least squares.
+    Lasso : Lasso by an active set.
+    LassoLARS : Lasso by least angle regression.
+    epitomes.testing.check_coder : Test an implementation of this protocol.
+
+    Notes
+    -----
+    The code of a patch does not depend on the batch, the tile or the thread in which it is computed: all bits are
+    equal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from epitomes import Dictionary
+    >>> from epitomes.coders import OMP, Coder
+    >>> def n_coefficients(coder: Coder) -> int:
+    ...     return coder.encode(np.ones((1, 4)), Dictionary(np.eye(4))).nnz
+    >>> n_coefficients(OMP(n_nonzero=2))
+    2
+    """
 
     @property
-    def lam(self) -> float: ...  # price of |a_j| |d_j|; 0.0 for greedy coders
+    def lam(self) -> float:
+        """Regularisation parameter of the lasso; 0.0 for greedy coders."""
+        ...
 
     def encode(
         self,
@@ -28,4 +54,24 @@ class Coder(Protocol):
         mask: ArrayLike | None = None,
         threads: int | None = None,
     ) -> Codes:
-        """Code rows `(n, m)` or the patches of an image; `start` has codes to begin with, `mask` the known pixels."""
+        """Compute the sparse codes of patches.
+
+        Parameters
+        ----------
+        patches : array_like or Patches
+            Rows of shape ``(n, m)``, or the patches of an image.
+        dictionary : Dictionary
+            Atoms of `m` pixels each.
+        start : csr_array, optional
+            Codes of the same patches from which an iterative coder starts (warm start).
+        mask : array_like of bool, optional
+            Known pixels, of shape ``(n, m)``. The error counts known pixels only.
+        threads : int, optional
+            Number of threads. By default the environment variable ``EPITOMES_NUM_THREADS``, or one per available core.
+
+        Returns
+        -------
+        csr_array
+            Codes of shape ``(n, p)``, with sorted indices, in the dtype of the patches.
+        """
+        ...

@@ -1,23 +1,22 @@
-"""Pictures for people: epitomes and dictionaries, sheets of panels, line charts and pages. NumPy and Pillow only."""
+"""Drawing: epitomes and dictionaries as images, sheets of panels, line charts, and HTML pages from templates."""
 
-from epitomes.draw._page import Command, Figure, Section, Table, Text, page
 from epitomes.draw._sheet import Panel, sheet
 from epitomes.draw.curve import Series, png_curve, svg_curve
 from epitomes.draw.epitomes import dictionary_picture, epitome_picture, usage_picture
+from epitomes.draw.html import EmbeddedImage, Table, embed, page, render
 from epitomes.draw.tones import shown
 
 __all__ = [
-    "Command",
-    "Figure",
+    "EmbeddedImage",
     "Panel",
-    "Section",
     "Series",
     "Table",
-    "Text",
     "dictionary_picture",
+    "embed",
     "epitome_picture",
     "page",
     "png_curve",
+    "render",
     "sheet",
     "shown",
     "svg_curve",

@@ -1,4 +1,4 @@
-"""Sheets: panels side by side with captions, as the figures of the paper have them."""
+"""Sheets: panels side by side with captions, as in the figures of the paper."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ GAP = 12
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """A picture ready to be shown, `(height, width)` or `(height, width, 3)` in uint8, and what it is."""
+    """A picture in uint8, `(height, width)` or `(height, width, 3)`, and its caption."""
 
     caption: str
     pixels: Bytes
 
 
 def sheet(panels: Sequence[Panel], *, columns: int | None = None) -> Bytes:
-    """The panels in rows of `columns` (all in one row unless given), captions above, on white.
+    """Arrange panels in rows of `columns`, by default in one row, with captions above them.
 
-    Grey if all panels are; otherwise RGB. Captions are broken where they are wider than their panel.
+    The sheet is grey if all panels are, otherwise RGB. Captions wider than their panel are wrapped.
     """
     if not panels:
         raise ValueError("a sheet needs at least one panel")
@@ -40,7 +40,7 @@ def sheet(panels: Sequence[Panel], *, columns: int | None = None) -> Bytes:
     colour = any(panel.pixels.ndim == 3 for panel in panels)
     font = font_of(TEXT)
     widths = [max(row[i].pixels.shape[1] for row in rows if i < len(row)) for i in range(across)]
-    captions = [[_broken(p.caption, font, widths[i]) for i, p in enumerate(row)] for row in rows]
+    captions = [[_wrapped(p.caption, font, widths[i]) for i, p in enumerate(row)] for row in rows]
     line = TEXT + 4
     heads = [line * max(len(lines) for lines in row) for row in captions]
     tall = [max(panel.pixels.shape[0] for panel in row) for row in rows]
@@ -60,11 +60,11 @@ def sheet(panels: Sequence[Panel], *, columns: int | None = None) -> Bytes:
 
 
 def font_of(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    """The letters that come with Pillow: the same on every machine, no font of the system needed."""
+    """Load the font that comes with Pillow: it is the same on every machine."""
     return ImageFont.load_default(size)
 
 
-def _broken(text: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont, width: int) -> list[str]:
+def _wrapped(text: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont, width: int) -> list[str]:
     lines = [""]
     for word in text.split():
         longer = f"{lines[-1]} {word}".strip()

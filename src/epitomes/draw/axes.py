@@ -1,4 +1,4 @@
-"""Axes: round tick values, their labels, and the way from values to places on paper."""
+"""Axes of charts: round tick values, their labels, and the mapping from values to positions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Axis:
-    """One direction of a chart: a range, its ticks, and whether distances are ratios."""
+    """One axis of a chart: its range, its ticks, and whether it is logarithmic."""
 
     low: float
     high: float
@@ -18,23 +18,23 @@ class Axis:
     log: bool
 
     def place(self, value: float) -> float:
-        """Where a value lies: 0 at the low end, 1 at the high one."""
+        """Map a value to its position: 0 at the low end, 1 at the high end."""
         low, high, here = (math.log10(v) if self.log else v for v in (self.low, self.high, value))
         return (here - low) / (high - low)
 
 
 def axis(values: Sequence[float], *, log: bool = False, n_ticks: int = 6) -> Axis:
-    """An axis that holds all values, with about `n_ticks` round ticks."""
+    """Make an axis that contains all values, with about `n_ticks` round ticks."""
     finite = [float(value) for value in values if math.isfinite(value)]
     if not finite:
         raise ValueError("an axis needs at least one finite value")
     if log and min(finite) <= 0:
         raise ValueError(f"a logarithmic axis needs values above 0, got {min(finite)}: leave log out")
     low, high = min(finite), max(finite)
-    return _log_axis(low, high, n_ticks) if log else _even_axis(low, high, n_ticks)
+    return _log_axis(low, high, n_ticks) if log else _linear_axis(low, high, n_ticks)
 
 
-def _even_axis(low: float, high: float, n_ticks: int) -> Axis:
+def _linear_axis(low: float, high: float, n_ticks: int) -> Axis:
     if high - low <= 1e-12 * max(abs(low), abs(high)):
         low, high = low - (abs(low) or 1) / 2, high + (abs(high) or 1) / 2
     step = _round_step((high - low) / max(n_ticks - 1, 1))
@@ -46,7 +46,7 @@ def _even_axis(low: float, high: float, n_ticks: int) -> Axis:
 
 
 def _round_step(rough: float) -> float:
-    """The smallest of 1, 2, 5, 10, ... times a power of ten that is no less than `rough`."""
+    """Round a step up to 1, 2 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(rough))
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * (1 - 1e-9))
 
@@ -61,15 +61,15 @@ def _log_axis(low: float, high: float, n_ticks: int) -> Axis:
     if high <= low * (1 + 1e-12):
         low, high = low / 2, high * 2
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    for factors in ((1, 2, 3, 4, 5, 6, 7, 8, 9), (1, 2, 5), (1, 3), (1,)):  # the finest that is not crowded
+    for factors in ((1, 2, 3, 4, 5, 6, 7, 8, 9), (1, 2, 5), (1, 3), (1,)):  # the finest grid that is not crowded
         ticks = [f * 10.0**power for power in range(first, last + 1) for f in factors]
         inside = [tick for tick in ticks if low * 0.9 <= tick <= high * 1.1]
         if len(inside) <= n_ticks + 2:
             break
     if len(inside) > n_ticks + 2:
         inside = inside[:: math.ceil(len(inside) / n_ticks)]
-    if len(inside) < 2:  # within less than a step of the scale: round values of the even axis serve better
-        inside = [tick for tick in _even_axis(low, high, n_ticks).ticks if tick > 0]
+    if len(inside) < 2:  # the range is less than one step: use the ticks of a linear axis
+        inside = [tick for tick in _linear_axis(low, high, n_ticks).ticks if tick > 0]
     bottom, top = min(low, *inside), max(high, *inside)
     margin = (top / bottom) ** 0.04
     bottom, top = bottom / margin, top * margin

@@ -1,37 +1,41 @@
-"""Line charts without a plotting library: SVG for pages, pixels for PNG files, both from one layout.
+"""Line charts without a plotting library: SVG for pages and pixels for PNG files, from one layout.
 
-The layout is a list of strokes and labels. Lines differ in colour and in dashes, so that they can be told apart in
-grey print and with any colour vision. The SVG takes its ink from the page around it, light or dark.
+Lines differ in colour and in dash pattern, so that they can be told apart in greyscale print and with any colour
+vision. The SVG takes the text colour of the page around it, light or dark.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from html import escape
+from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from PIL import Image, ImageDraw
 
 from epitomes.draw._sheet import font_of
 from epitomes.draw.axes import Axis, axis
+from epitomes.draw.html import fragment
 from epitomes.draw.tones import Bytes
 
-Point = tuple[float, float]
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
-INK = "ink"  # the colour of the text: black on paper, the page's own in SVG
-FAINT = "faint"  # the grid
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#c0579b", "#b07c00", "#3e9bd6")  # apart for all kinds of colour vision
+Point = tuple[float, float]
+Box = tuple[float, float, float, float]  # left, top, right, bottom
+
+INK = "currentColor"  # the colour of the text
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#c0579b", "#b07c00", "#3e9bd6")  # distinct for all kinds of colour vision
 DASHES = ((), (7.0, 4.0), (2.0, 3.0), (10.0, 3.0, 2.0, 3.0))
-_BLACK = "#222222"
-MOST_MARKED = 40  # points of a line that get a dot each; more would hide the line
+MOST_MARKED = 40  # a longer line gets no dots: they would hide it
+_BLACK, _GRID = "#222222", "#dddddd"  # of the PNG
 
 
 @dataclass(frozen=True)
 class Series:
-    """One line: its name in the legend and its points."""
+    """One line of a chart: its name in the legend and its points."""
 
     label: str
     x: Sequence[float]
@@ -41,10 +45,11 @@ class Series:
 @dataclass(frozen=True)
 class _Stroke:
     points: tuple[Point, ...]
-    colour: str
+    colour: str = INK
     width: float = 1.0
     dashes: tuple[float, ...] = ()
     dots: bool = False
+    faint: bool = False  # the grid
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,12 @@ class _Label:
     anchor: str = "middle"  # start, middle, end
     size: int = 12
     upright: bool = False  # read from below, for the vertical axis
+
+
+@dataclass(frozen=True)
+class _Chart:
+    strokes: list[_Stroke] = field(default_factory=list)
+    labels: list[_Label] = field(default_factory=list)
 
 
 def svg_curve(
@@ -66,19 +77,11 @@ def svg_curve(
     log_y: bool = False,
     width: int = 640,
     height: int = 360,
-) -> str:
-    """A line chart as SVG that stands alone or within a page, in light and in dark."""
-    marks = _layout(series, title, x_label, y_label, log_x, log_y, width, height)
-    parts = [
-        f'<svg class="epitomes-chart" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-        f'width="{width}" height="{height}" role="img" aria-label="{escape(_in_words(series, title))}">',
-        "<style>.epitomes-chart{max-width:100%;height:auto;color:#222;font-family:sans-serif}"
-        "@media(prefers-color-scheme:dark){.epitomes-chart{color:#ddd}}"
-        "@media print{.epitomes-chart{color:#000}}</style>",
-    ]
-    for mark in marks:
-        parts.append(_svg_stroke(mark) if isinstance(mark, _Stroke) else _svg_label(mark))
-    return "\n".join((*parts, "</svg>\n"))
+) -> Markup:
+    """Draw a line chart as SVG for a page."""
+    chart = _layout(series, title, x_label, y_label, log_x, log_y, width, height)
+    values = {"width": width, "height": height, "strokes": chart.strokes, "labels": chart.labels}
+    return fragment("chart.svg", {**values, "description": _description(series, title)})
 
 
 def png_curve(
@@ -93,18 +96,16 @@ def png_curve(
     height: int = 360,
     scale: int = 2,
 ) -> Bytes:
-    """The same chart as pixels `(height * scale, width * scale, 3)`, black on white."""
-    marks = _layout(series, title, x_label, y_label, log_x, log_y, width, height)
-    fine = 2 * scale  # strokes are drawn twice as large and reduced: smooth edges
+    """Draw the same chart as pixels `(height * scale, width * scale, 3)`, black on white."""
+    chart = _layout(series, title, x_label, y_label, log_x, log_y, width, height)
+    fine = 2 * scale  # strokes are drawn twice as large and reduced, which smooths their edges
     canvas = Image.new("RGB", (width * fine, height * fine), "white")
     pen = ImageDraw.Draw(canvas)
-    for mark in marks:
-        if isinstance(mark, _Stroke):
-            _draw_stroke(pen, mark, fine)
+    for stroke in chart.strokes:
+        _draw_stroke(pen, stroke, fine)
     paper = canvas.resize((width * scale, height * scale), Image.Resampling.BOX)
-    for mark in marks:  # letters at their final size: crisp
-        if isinstance(mark, _Label):
-            _draw_label(paper, mark, scale)
+    for label in chart.labels:  # at their final size, so that letters are crisp
+        _draw_label(paper, label, scale)
     return np.asarray(paper)
 
 
@@ -117,7 +118,7 @@ def _layout(
     log_y: bool,
     width: int,
     height: int,
-) -> list[_Stroke | _Label]:
+) -> _Chart:
     if not series:
         raise ValueError("a chart needs at least one series")
     for one in series:
@@ -125,58 +126,54 @@ def _layout(
             raise ValueError(f"series {one.label!r} needs as many y as x, at least one; got {len(one.x)}, {len(one.y)}")
     across = axis([x for one in series for x in one.x], log=log_x, n_ticks=max(2, width // 90))
     up = axis([y for one in series for y in one.y], log=log_y, n_ticks=max(2, height // 55))
-    legend, legend_height = _legend(series, width)
-    left = 34 + max(_length(label) for label in up.labels)
-    top, right, bottom = 34 + legend_height, width - 18, height - 46
-    marks: list[_Stroke | _Label] = [_Label((width / 2, 20), title, size=15), *legend]
-    marks += _frame(across, up, (left, top, right, bottom), x_label, y_label)
+    chart = _Chart()
+    chart.labels.append(_Label((width / 2, 20), title, size=15))
+    top = 34 + _add_legend(chart, series, width)
+    box = (34 + max(map(_length, up.labels)), top, width - 18, height - 46)
+    _add_frame(chart, across, up, box, x_label, y_label)
     for number, one in enumerate(series):
         colour, dashes = _look(number)
-        for points in _pieces(one, across, up, (left, top, right, bottom)):
-            marks.append(_Stroke(points, colour, 2.0, dashes, dots=len(one.x) <= MOST_MARKED))
-    return marks
+        for points in _pieces(one, across, up, box):
+            chart.strokes.append(_Stroke(points, colour, 2.0, dashes, dots=len(one.x) <= MOST_MARKED))
+    return chart
 
 
-def _frame(
-    across: Axis, up: Axis, box: tuple[float, float, float, float], x_label: str, y_label: str
-) -> list[_Stroke | _Label]:
+def _add_frame(chart: _Chart, across: Axis, up: Axis, box: Box, x_label: str, y_label: str) -> None:
+    """Add both axes, their ticks and the grid."""
     left, top, right, bottom = box
-    marks: list[_Stroke | _Label] = []
     for tick, label in zip(across.ticks, across.labels, strict=True):
         x = left + across.place(tick) * (right - left)
-        marks.append(_Stroke(((x, top), (x, bottom)), FAINT))
-        marks.append(_Stroke(((x, bottom), (x, bottom + 4)), INK))
-        marks.append(_Label((x, bottom + 18), label))
+        chart.strokes.append(_Stroke(((x, top), (x, bottom)), faint=True))
+        chart.strokes.append(_Stroke(((x, bottom), (x, bottom + 4))))
+        chart.labels.append(_Label((x, bottom + 18), label))
     for tick, label in zip(up.ticks, up.labels, strict=True):
         y = bottom - up.place(tick) * (bottom - top)
-        marks.append(_Stroke(((left, y), (right, y)), FAINT))
-        marks.append(_Stroke(((left - 4, y), (left, y)), INK))
-        marks.append(_Label((left - 8, y + 4), label, "end"))
-    marks.append(_Stroke(((left, top), (left, bottom), (right, bottom)), INK, 1.2))
-    marks.append(_Label(((left + right) / 2, bottom + 38), x_label + (" (log scale)" if across.log else "")))
-    marks.append(_Label((16, (top + bottom) / 2), y_label + (" (log scale)" if up.log else ""), upright=True))
-    return marks
+        chart.strokes.append(_Stroke(((left, y), (right, y)), faint=True))
+        chart.strokes.append(_Stroke(((left - 4, y), (left, y))))
+        chart.labels.append(_Label((left - 8, y + 4), label, "end"))
+    chart.strokes.append(_Stroke(((left, top), (left, bottom), (right, bottom)), width=1.2))
+    chart.labels.append(_Label(((left + right) / 2, bottom + 38), x_label + (" (log scale)" if across.log else "")))
+    chart.labels.append(_Label((16, (top + bottom) / 2), y_label + (" (log scale)" if up.log else ""), upright=True))
 
 
-def _legend(series: Sequence[Series], width: int) -> tuple[list[_Stroke | _Label], int]:
-    """Samples of the lines with their names, row by row; and the height they take. One line needs none."""
+def _add_legend(chart: _Chart, series: Sequence[Series], width: int) -> int:
+    """Add a sample and the name of each line, row by row; return the height. A single line needs no legend."""
     if len(series) == 1:
-        return [], 0
-    marks: list[_Stroke | _Label] = []
+        return 0
     x, y = 24.0, 42.0
     for number, one in enumerate(series):
         room = 44 + _length(one.label)
         if x > 24 and x + room > width - 18:
             x, y = 24.0, y + 18
         colour, dashes = _look(number)
-        marks.append(_Stroke(((x, y - 4), (x + 24, y - 4)), colour, 2.0, dashes))
-        marks.append(_Label((x + 30, y), one.label, "start"))
+        chart.strokes.append(_Stroke(((x, y - 4), (x + 24, y - 4)), colour, 2.0, dashes))
+        chart.labels.append(_Label((x + 30, y), one.label, "start"))
         x += room
-    return marks, int(y) - 24
+    return int(y) - 24
 
 
-def _pieces(one: Series, across: Axis, up: Axis, box: tuple[float, float, float, float]) -> list[tuple[Point, ...]]:
-    """The points on paper, cut where a value is not finite."""
+def _pieces(one: Series, across: Axis, up: Axis, box: Box) -> list[tuple[Point, ...]]:
+    """Place the points in the box; the line is interrupted where a value is not finite."""
     left, top, right, bottom = box
     pieces: list[list[Point]] = [[]]
     for x, y in zip(one.x, one.y, strict=True):
@@ -196,40 +193,23 @@ def _length(text: str) -> float:
     return float(font_of(_Label.size).getlength(text))
 
 
-def _in_words(series: Sequence[Series], title: str) -> str:
+def _description(series: Sequence[Series], title: str) -> str:
+    """Describe the chart for screen readers."""
     ends = "; ".join(f"{one.label} goes from {one.y[0]:.6g} to {one.y[-1]:.6g}" for one in series)
     return f"Line chart. {title}. {ends}."
 
 
-def _svg_stroke(mark: _Stroke) -> str:
-    ink = {INK: 'stroke="currentColor"', FAINT: 'stroke="currentColor" stroke-opacity="0.15"'}
-    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in mark.points)
-    dashes = f' stroke-dasharray="{" ".join(f"{d:g}" for d in mark.dashes)}"' if mark.dashes else ""
-    colour = ink.get(mark.colour, f'stroke="{mark.colour}"')
-    line = f'<polyline points="{points}" fill="none" {colour} stroke-width="{mark.width:g}"{dashes}/>'
-    if not mark.dots:
-        return line
-    return line + "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{mark.colour}"/>' for x, y in mark.points)
-
-
-def _svg_label(mark: _Label) -> str:
-    x, y = mark.at
-    turn = f' transform="rotate(-90 {x:.1f} {y:.1f})"' if mark.upright else ""
-    place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{mark.anchor}"'
-    return f'<text {place} font-size="{mark.size}" fill="currentColor"{turn}>{escape(mark.text)}</text>'
-
-
-def _draw_stroke(pen: ImageDraw.ImageDraw, mark: _Stroke, fine: int) -> None:
-    colour = {INK: _BLACK, FAINT: "#dddddd"}.get(mark.colour, mark.colour)
-    points = [(x * fine, y * fine) for x, y in mark.points]
-    for piece in _dashed(points, [length * fine for length in mark.dashes]):
-        pen.line(piece, fill=colour, width=round(mark.width * fine), joint="curve")
-    for x, y in points if mark.dots else []:
+def _draw_stroke(pen: ImageDraw.ImageDraw, stroke: _Stroke, fine: int) -> None:
+    colour = _GRID if stroke.faint else _BLACK if stroke.colour == INK else stroke.colour
+    points = [(x * fine, y * fine) for x, y in stroke.points]
+    for piece in _dashed(points, [length * fine for length in stroke.dashes]):
+        pen.line(piece, fill=colour, width=round(stroke.width * fine), joint="curve")
+    for x, y in points if stroke.dots else []:
         pen.ellipse((x - 3 * fine, y - 3 * fine, x + 3 * fine, y + 3 * fine), fill=colour)
 
 
 def _dashed(points: list[Point], lengths: list[float]) -> list[list[Point]]:
-    """The line cut into its dashes: `lengths` are those of dash, gap, dash, ..., over and over."""
+    """Cut a line into dashes. `lengths` are those of dash, gap, dash, ..., repeated."""
     if not lengths:
         return [points]
     dashes, number, left = [[points[0]]], 0, lengths[0]
@@ -251,16 +231,16 @@ def _dashed(points: list[Point], lengths: list[float]) -> list[list[Point]]:
     return [dash for dash in dashes if len(dash) > 1]
 
 
-def _draw_label(paper: Image.Image, mark: _Label, scale: int) -> None:
-    font = font_of(mark.size * scale)
-    x, y = mark.at[0] * scale, mark.at[1] * scale
-    if not mark.upright:
-        anchor = {"start": "ls", "middle": "ms", "end": "rs"}[mark.anchor]
-        ImageDraw.Draw(paper).text((x, y), mark.text, fill=_BLACK, font=font, anchor=anchor)
+def _draw_label(paper: Image.Image, label: _Label, scale: int) -> None:
+    font = font_of(label.size * scale)
+    x, y = label.at[0] * scale, label.at[1] * scale
+    if not label.upright:
+        anchor = {"start": "ls", "middle": "ms", "end": "rs"}[label.anchor]
+        ImageDraw.Draw(paper).text((x, y), label.text, fill=_BLACK, font=font, anchor=anchor)
         return
-    base = 1.4 * mark.size * scale  # from the upper edge of the slip to the line the letters stand on
-    size = (math.ceil(font.getlength(mark.text)) + 4, 2 * mark.size * scale)
-    slip = Image.new("RGB", size, "white")
-    ImageDraw.Draw(slip).text((size[0] / 2, base), mark.text, fill=_BLACK, font=font, anchor="ms")
-    turned = slip.rotate(90, expand=True)
+    base = 1.4 * label.size * scale  # from the upper edge of the strip to the baseline
+    size = (math.ceil(font.getlength(label.text)) + 4, 2 * label.size * scale)
+    strip = Image.new("RGB", size, "white")
+    ImageDraw.Draw(strip).text((size[0] / 2, base), label.text, fill=_BLACK, font=font, anchor="ms")
+    turned = strip.rotate(90, expand=True)
     paper.paste(turned, (round(x - base), round(y - turned.height / 2)))

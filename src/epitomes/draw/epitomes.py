@@ -1,7 +1,7 @@
-"""Epitomes, dictionaries and their use as pictures (paper, section 5: figures 1, 2 and 4 to 6).
+"""Pictures of epitomes, of dictionaries and of their use (paper, section 5: figures 1, 2 and 4 to 6).
 
-Epitomes hold negative values, so they are rescaled for display, as in the paper: nearly all of the range becomes grey,
-and all pictures of one drawing share one scale.
+Epitomes hold negative values, so they are rescaled for display, as in the paper. All parts of a picture share one grey
+scale, and the most extreme values are clipped.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from epitomes.draw.tones import Bytes, amounts, enlarged, grey_levels, robust_ra
 from epitomes.epitome import Epitome
 from epitomes.phi import GatherPhi, Phi, UnionPhi, split
 
-WIDTH = 420  # pixels of a drawing that chooses its own scale: a column of a page
+WIDTH = 420  # pixels: default width of a picture
 _WHITE = 255
 
 
 def epitome_picture(epitome: Epitome, *, enlarge: int | None = None) -> Bytes:
-    """The epitome, or several as a grid; `(height, width)`, or `(height, width, 3)` in colour.
+    """Draw an epitome, or several as a grid, `(height, width)` or `(height, width, 3)`.
 
-    `enlarge` is the size of an epitome's pixel on the drawing; None chooses one.
+    Each pixel becomes a square of `enlarge` pixels; None chooses the size.
     """
     planes = _planes(epitome.pixels, epitome.phi)
     low, high = robust_range(planes)
@@ -36,7 +36,7 @@ def epitome_picture(epitome: Epitome, *, enlarge: int | None = None) -> Bytes:
 def dictionary_picture(
     dictionary: Dictionary, patch_shape: Sequence[int], *, columns: int | None = None, enlarge: int | None = None
 ) -> Bytes:
-    """All atoms as a grid of patches, in their order; `columns` is as many as make a square unless given."""
+    """Draw all atoms as a grid of patches, in their order; by default the grid is nearly square."""
     patch = tuple(patch_shape)
     if math.prod(patch) != dictionary.patch_size:
         raise ValueError(f"patch_shape {patch} has {math.prod(patch)} pixels, the atoms have {dictionary.patch_size}")
@@ -46,10 +46,10 @@ def dictionary_picture(
 
 
 def usage_picture(epitome: Epitome, codes: Codes, *, enlarge: int | None = None) -> Bytes:
-    """Where the codes draw upon the epitome: the brighter a pixel, the more patches use it; `(height, width, 3)`.
+    """Draw how many coded patches use each pixel of the epitome, `(height, width, 3)`.
 
-    Brightness is the square root of the number of uses over that of the most used pixel, because a few pixels serve
-    nearly every patch and would leave the others in the dark.
+    Brightness is the square root of the share of the most used pixel: a few pixels serve nearly every patch, and on a
+    linear scale the others would be dark.
     """
     uses = pixel_uses(epitome, codes)
     planes = [plane if plane.ndim == 2 else plane.max(axis=2) for plane in _planes(uses, epitome.phi)]
@@ -58,7 +58,7 @@ def usage_picture(epitome: Epitome, codes: Codes, *, enlarge: int | None = None)
 
 
 def pixel_uses(epitome: Epitome, codes: Codes) -> NDArray[np.float64]:
-    """How many coded patches use each pixel of the epitome, once for every atom of theirs that shows it."""
+    """Count the uses of each pixel of the epitome: one for every atom of a code that contains it."""
     if codes.shape[1] != epitome.phi.n_atoms:
         raise ValueError(f"codes are on {codes.shape[1]} atoms, the epitome has {epitome.phi.n_atoms}")
     used = np.bincount(codes.indices[codes.data != 0], minlength=epitome.phi.n_atoms).astype(np.float64)
@@ -67,7 +67,7 @@ def pixel_uses(epitome: Epitome, codes: Codes) -> NDArray[np.float64]:
 
 
 def _planes(pixels: NDArray[Any], phi: Phi) -> list[NDArray[Any]]:
-    """The pictures of an epitome, each `(height, width)` or, in colour, `(height, width, 3)`."""
+    """Split an epitome into planes, `(height, width)` or `(height, width, 3)`."""
     if isinstance(phi, UnionPhi) or (isinstance(phi, GatherPhi) and phi.part_shapes):
         parts: Sequence[NDArray[Any]] = split(phi, pixels)
     else:
@@ -78,7 +78,7 @@ def _planes(pixels: NDArray[Any], phi: Phi) -> list[NDArray[Any]]:
 
 
 def _cut(picture: NDArray[Any]) -> list[NDArray[Any]]:
-    """Planes that can be drawn: signals as one row, colours whole, volumes and other channels slice by slice."""
+    """Cut an image into planes: a signal is one row, volumes and channels other than RGB are cut slice by slice."""
     if picture.ndim == 1:
         return [picture[None, :]]
     if picture.ndim == 2 or (picture.ndim == 3 and picture.shape[2] == 3):
@@ -89,7 +89,7 @@ def _cut(picture: NDArray[Any]) -> list[NDArray[Any]]:
 
 
 def _grid(tiles: list[Bytes], enlarge: int | None, columns: int | None = None, least: int = 1) -> Bytes:
-    """Tiles row by row with white gaps, as nearly square as whole columns allow."""
+    """Arrange tiles row by row with white gaps, by default in a nearly square grid."""
     height, width = max(tile.shape[0] for tile in tiles), max(tile.shape[1] for tile in tiles)
     across = columns or max(1, round(math.sqrt(len(tiles) * height / width)))
     down = math.ceil(len(tiles) / across)

@@ -1,4 +1,4 @@
-"""The faces that scikit-learn knows: estimators for pipelines, grid searches and cross-validation. No mathematics here.
+"""Estimators for scikit-learn: pipelines, grid searches and cross-validation.
 
 They need scikit-learn, which the rest of the library does not: `pip install "epitomes[sklearn]"`.
 """

@@ -1,4 +1,4 @@
-"""EpitomeLearning: rows of patches in, sparse codes out; between them an epitome (paper, sections 2 and 3)."""
+"""EpitomeLearning: learn an epitome from rows of patches, and code rows with it (paper, sections 2 and 3)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -15,75 +14,85 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from epitomes.checks import Array, Shape, positive, whole
 from epitomes.coders import Coder, Lasso
 from epitomes.epitome import Epitome
-from epitomes.estimators.shapes import first_epitome, one_epitome, seed_of, shape_of, without_caches
+from epitomes.estimators.shapes import FLOATS, first_epitome, seed_of, threads_of
 from epitomes.learn import Fit, Moments, Progress, Step, cost, online
 from epitomes.learn._online import n_batches
 
-FLOATS = [np.float64, np.float32]  # what comes as one of these leaves as the same
-
 
 class EpitomeLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """A dictionary whose atoms are the overlapping patches of a small picture, learned from rows of patches.
+    """Learn a dictionary whose atoms are the overlapping patches of a small image, the epitome.
 
-    It minimises, over epitomes E with dictionary `D = phi(E)` and codes a, the mean over the rows x of
-
-        1/2 |x - a D|^2 + alpha sum_j |a_j| |d_j|
-
-    which for atoms of length one is the objective of `sklearn.decomposition.MiniBatchDictionaryLearning`, whose manners
-    this estimator has. An epitome of M pixels has nearly M atoms; a plain dictionary of as many has M times m pixels.
-    Means are not taken away: subtract them first if the codes should not see them.
+    Parameters and attributes follow `sklearn.decomposition.MiniBatchDictionaryLearning`. An epitome of M pixels has
+    nearly M atoms; a plain dictionary of as many atoms of m pixels has M times m values.
 
     Parameters
     ----------
     epitome_shape : tuple of int, default=None
-        The epitome, `(42, 42)`, or several along a leading axis, `(20, 15, 15)`. None: one, five times as wide as the
-        patch and two pixels.
+        Shape of the epitome, such as ``(42, 42)``, or of several along a leading axis, such as ``(20, 15, 15)``. If
+        None, one epitome, five times as wide as the patch plus two pixels.
     patch_shape : tuple of int, default=None
-        What a row shows, such as `(8, 8)` or, in colour, `(8, 8, 3)`. None: a square picture if the number of features
-        is a square, a signal otherwise.
+        Shape of the patch in a row, such as ``(8, 8)`` or, in colour, ``(8, 8, 3)``. If None, a square patch if the
+        number of features is a square, and a signal otherwise.
     alpha : float, default=1.0
-        The price of the codes, in the units of the data.
+        Regularisation parameter, in the units of the data.
     transform_coder : Coder, default=None
-        What `transform` codes with, for example `OMP(n_nonzero=5)` or `OLS(residual=...)`. None: `Lasso(lam=alpha)`.
+        Coder of `transform`, for example ``OMP(n_nonzero=5)`` or ``OLS(residual=...)``. If None, ``Lasso(lam=alpha)``.
     start : Epitome, default=None
-        Where learning begins; its phi may be any, and then shapes need not be given. None: an epitome of natural images
-        where one of that shape is shipped, smoothed noise otherwise.
+        Epitome that learning starts from, with any phi; the shapes are then known. If None, an epitome of natural
+        images if one of that shape is shipped, otherwise smoothed noise.
     max_iter : int, default=20
-        The most passes over the data.
+        Largest number of passes over the data.
     tol : float, default=1e-3
-        A pass that lowers the objective by less than this share of it is the last one. 0: all passes.
+        Learning stops after a pass that lowers the objective by less than this share of it. 0 makes all passes.
     batch_size : int, default=1024
-        About how many rows a step sees.
+        Number of rows per step, about.
     forget : float, default=8.0
-        How fast steps fade: before step t, what was seen counts `(1 - 1/t)^forget`.
+        How fast old steps are forgotten: before step t, what was seen is weighted by ``(1 - 1/t)**forget``.
     sparse_output : bool, default=False
-        Whether `transform` returns a `scipy.sparse.csr_array`, as the codes are made, or a dense array.
+        Whether `transform` returns a `scipy.sparse.csr_array` instead of a dense array.
     random_state : int, RandomState instance or None, default=0
-        Decides the order of the rows and the smoothed noise. An int is the seed of `epitomes.online`, too.
+        Seed for the order of the rows and the smoothed noise. An int is the `rng` of `epitomes.learn.online`.
     n_jobs : int, default=None
-        Number of threads; None is 1 and -1 all processors, as everywhere in scikit-learn. It changes no result.
+        Number of threads: None for 1, -1 for all processors. It changes no result.
 
     Attributes
     ----------
     epitome_ : Epitome
-        What was learned, in float64.
+        The learned epitome, in float64.
     components_ : ndarray of shape (n_components, n_features)
-        The atoms `phi(E)`, read-only.
+        The atoms ``phi(E)``, read-only.
     fit_ : Fit
-        How it came about: the numbers of every step, and why it stopped.
+        The numbers of every step, and why learning stopped.
     objective_ : float
-        The objective after the last step, over the rows that it remembers.
+        Objective after the last step, over the rows that it remembers.
     n_iter_ : int
-        Passes over the data; calls of `partial_fit` count as one each.
+        Number of passes over the data; each call of `partial_fit` counts as one.
     n_features_in_ : int
-        Pixels of a patch.
+        Number of pixels of a patch.
+
+    See Also
+    --------
+    EpitomeDenoiser : Denoise images.
+    epitomes.learn.online : The function that learns.
+
+    Notes
+    -----
+    It minimises the mean over the rows x of ``1/2 |x - a D|**2 + alpha * sum_j |a_j| |d_j|`` over epitomes E with
+    dictionary ``D = phi(E)`` and codes a [1]_. For atoms of length one, this is the objective of
+    `sklearn.decomposition.MiniBatchDictionaryLearning`. Means are not removed: subtract them first if they should not
+    be coded.
+
+    References
+    ----------
+    .. [1] L. Benoît, J. Mairal, F. Bach, J. Ponce, "Sparse image representation with epitomes", CVPR 2011.
 
     Examples
     --------
+    >>> from epitomes.estimators import EpitomeLearning
     >>> from sklearn.datasets import load_digits
-    >>> X = load_digits().data[:500]  # 8 x 8 pixels each
+    >>> X = load_digits().data[:500]  # images of 8 x 8 pixels
     >>> learned = EpitomeLearning(epitome_shape=(24, 24), alpha=4.0, max_iter=3).fit(X)
-    >>> learned.components_.shape  # of 576 pixels
+    >>> learned.components_.shape  # from 576 pixels
     (289, 64)
     >>> codes = learned.transform(X)
     >>> learned.inverse_transform(codes).shape
@@ -120,7 +129,20 @@ class EpitomeLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.n_jobs = n_jobs
 
     def fit(self, X: ArrayLike, y: object = None) -> EpitomeLearning:
-        """Learn an epitome from the rows of X, anew. `y` is not looked at."""
+        """Learn an epitome from the rows of X, from the start.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            Rows of patches.
+        y : object, default=None
+            Not used.
+
+        Returns
+        -------
+        EpitomeLearning
+            The estimator itself.
+        """
         max_iter, tol = whole("max_iter", self.max_iter, least=1), positive("tol", self.tol, zero=True)
         rows = validate_data(self, X, dtype=FLOATS)
         batch = whole("batch_size", self.batch_size, least=1)
@@ -143,7 +165,20 @@ class EpitomeLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return self._keep(step, tuple(history), reason, n_iter=len(history) // per_pass)
 
     def partial_fit(self, X: ArrayLike, y: object = None) -> EpitomeLearning:
-        """One step with all rows of X, after what `fit` or earlier calls have learned. `y` is not looked at."""
+        """Make one step with all rows of X, continuing from `fit` or earlier calls.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            Rows of patches.
+        y : object, default=None
+            Not used.
+
+        Returns
+        -------
+        EpitomeLearning
+            The estimator itself.
+        """
         goes_on = hasattr(self, "_step")
         rows = validate_data(self, X, dtype=FLOATS, reset=not goes_on)
         seed = seed_of(self.random_state)
@@ -154,12 +189,34 @@ class EpitomeLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return self._keep(step, history, "partial_fit takes one step at a time", n_iter=n_iter + 1)
 
     def transform(self, X: ArrayLike) -> NDArray[Any] | csr_array:
-        """Codes of the rows of X, `(n_samples, n_components)`."""
-        codes = self._coder().encode(self._rows(X), self.epitome_.dictionary, threads=self._threads())
+        """Code the rows of X.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            Rows of patches.
+
+        Returns
+        -------
+        ndarray or csr_array of shape (n_samples, n_components)
+            The codes.
+        """
+        codes = self._coder().encode(self._rows(X), self.epitome_.dictionary, threads=threads_of(self.n_jobs))
         return codes if self.sparse_output else codes.toarray()
 
     def inverse_transform(self, X: Any) -> Array:
-        """Rows of patches `(n_samples, n_features)` from codes, dense or sparse."""
+        """Compute rows of patches from codes.
+
+        Parameters
+        ----------
+        X : array_like or sparse array of shape (n_samples, n_components)
+            The codes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            Rows of patches.
+        """
         check_is_fitted(self)
         codes = X if issparse(X) else check_array(X, dtype=FLOATS)
         if codes.shape[1] != self._n_features_out:
@@ -168,19 +225,32 @@ class EpitomeLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return np.asarray(codes @ atoms)
 
     def score(self, X: ArrayLike, y: object = None) -> float:
-        """Minus the mean objective over the rows of X: higher is better, for one and the same `alpha`."""
+        """Return minus the mean objective over the rows of X.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            Rows of patches.
+        y : object, default=None
+            Not used.
+
+        Returns
+        -------
+        float
+            Score; higher is better, for the same `alpha`.
+        """
         rows, dictionary, lam = self._rows(X), self.epitome_.dictionary, positive("alpha", self.alpha)
-        codes = Lasso(lam=lam).encode(rows, dictionary, threads=self._threads())
-        return -cost(dictionary.atoms, Moments.of(rows, codes, threads=self._threads()), lam) / len(rows)
+        codes = Lasso(lam=lam).encode(rows, dictionary, threads=threads_of(self.n_jobs))
+        return -cost(dictionary.atoms, Moments.of(rows, codes, threads=threads_of(self.n_jobs)), lam) / len(rows)
 
     @property
     def components_(self) -> Array:
-        """The atoms, `(n_components, n_features)`, read-only."""
+        """Atoms of shape ``(n_components, n_features)``, read-only."""
         return self.epitome_.dictionary.atoms
 
     @property
     def objective_(self) -> float:
-        """The objective after the last step."""
+        """Objective after the last step."""
         return self.fit_.history[-1].objective
 
     @property
@@ -189,20 +259,25 @@ class EpitomeLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def _first(self, seed: int) -> Epitome:
         n = self.n_features_in_
-        epitome = first_epitome(
-            self.start, self.epitome_shape, self.patch_shape, patch=shape_of(n), around=one_epitome, seed=seed
-        )
+        epitome = first_epitome(self.start, self.epitome_shape, self.patch_shape, n_features=n, seed=seed)
         if epitome.phi.patch_size != n:
             raise ValueError(
                 f"X has {n} features, a patch of shape {epitome.phi.patch_shape} has {epitome.phi.patch_size} pixels: "
-                "give the patch_shape that a row shows"
+                "set patch_shape to the shape of a row"
             )
         return epitome
 
     def _steps(self, rows: Array, first: Epitome, seed: int, batch: int, after: Step | None = None) -> Iterator[Step]:
         coder = Lasso(lam=positive("alpha", self.alpha))
         return online(
-            rows, first, coder=coder, batch=batch, forget=self.forget, rng=seed, after=after, threads=self._threads()
+            rows,
+            first,
+            coder=coder,
+            batch=batch,
+            forget=self.forget,
+            rng=seed,
+            after=after,
+            threads=threads_of(self.n_jobs),
         )
 
     def _keep(self, step: Step, history: tuple[Progress, ...], reason: str, n_iter: int) -> EpitomeLearning:
@@ -219,12 +294,6 @@ class EpitomeLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def _coder(self) -> Coder:
         return Lasso(lam=positive("alpha", self.alpha)) if self.transform_coder is None else self.transform_coder
-
-    def _threads(self) -> int:
-        return int(effective_n_jobs(self.n_jobs))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return without_caches(super().__getstate__())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,35 +1,11 @@
-"""Pictures in files: what is stored comes back as it was stored, or not at all.
+"""Read and write image files without changing what they store.
 
-A 16-bit picture stays a 16-bit picture; where a decoder would round, reorder or invent values, the file is refused in
-words. Sizes are read from the header and refused before anything is allocated. Axes and spacing are understood, and
-what else a file says is carried to the next file of its kind. Formats are a table, `registry.FORMATS`.
+A 16-bit image stays a 16-bit image. A file is refused if decoding it would round, reorder or invent values. Its size is
+read from the header and checked before anything is allocated. Axes and spacing are understood; other metadata is passed
+on to the next file of the same family. The formats are a table, `registry.FORMATS`.
 """
 
-from epitomes.formats._planes import Plane, count_planes, is_colour, joined, plane_axes, planes
-from epitomes.formats.access import is_folder_format, read, require_format, write
-from epitomes.formats.errors import MOST_VALUES, ImageFileError, ImageTooLargeError, MissingExtraError
-from epitomes.formats.picture import Metadata, Picture, as_picture
-from epitomes.formats.png import encode_png
-from epitomes.formats.raw import mosaic
+import lazy_loader as _lazy
 
-__all__ = [
-    "MOST_VALUES",
-    "ImageFileError",
-    "ImageTooLargeError",
-    "Metadata",
-    "MissingExtraError",
-    "Picture",
-    "Plane",
-    "as_picture",
-    "count_planes",
-    "encode_png",
-    "is_colour",
-    "is_folder_format",
-    "joined",
-    "mosaic",
-    "plane_axes",
-    "planes",
-    "read",
-    "require_format",
-    "write",
-]
+# Lazily, because arrays are denoised without any of the packages that read files.
+__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)

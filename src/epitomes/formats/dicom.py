@@ -1,7 +1,7 @@
-"""DICOM, read through pydicom: pixels and spacing, and nothing that could name a patient.
+"""DICOM, read with pydicom: pixels and spacing, and nothing that could identify a patient.
 
-It is not written: a changed image in a medical record needs more than a pixel format. Use NIfTI or TIFF. The errors
-of pydicom quote what the file says, so they are not repeated.
+DICOM is not written: a changed image in a medical record needs more than a pixel format. Use NIfTI or TIFF. The errors
+of pydicom quote the file, so they are not repeated.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from epitomes.formats.errors import ImageFileError, library, require_size
-from epitomes.formats.picture import Picture, Pixels
+from epitomes.formats._limits import require_size
+from epitomes.formats.errors import ImageFileError, library, unsupported
+from epitomes.formats.picture import Picture, Pixels, scale_note
 
 MAGIC, MAGIC_AT = b"DICM", 128
 
@@ -20,36 +21,37 @@ _PIXEL_DATA = ("PixelData", "FloatPixelData", "DoubleFloatPixelData")
 
 
 def read_dicom(file: BinaryIO, most: int) -> Picture:
-    """One image, or the frames of one file: in time if the file gives their times, else in depth."""
+    """Read one image, or the frames of one file: along T if the file gives their times, otherwise along Z."""
     pydicom = library("pydicom", extra="dicom", what="DICOM")
     try:
-        if _transfer_syntax(pydicom, file) == _DEFLATED:  # pydicom would unpack it all, whatever its size
-            raise ImageFileError("it is deflated as a whole, which is not read: save it with compressed pixels or none")
+        if _transfer_syntax(pydicom, file) == _DEFLATED:  # pydicom would decompress all of it, whatever its size
+            raise unsupported("one deflated stream", "save it with compressed or uncompressed pixels")
         file.seek(0)
         data = pydicom.dcmread(file)
         if not any(name in data for name in _PIXEL_DATA):
-            raise ImageFileError("this DICOM file holds no pixels")
+            raise ImageFileError("this DICOM file holds no pixels: choose another file")
         if str(data.get("PhotometricInterpretation", "")) == "PALETTE COLOR":
-            raise ImageFileError("it is stored as a palette of colours, which is not read: save it as grey or RGB")
+            raise unsupported("a colour palette")
         frames, samples = int(data.get("NumberOfFrames") or 1), int(data.get("SamplesPerPixel") or 1)
         require_size((frames, int(data.Rows), int(data.Columns), samples), most)
     except ImageFileError:
         raise
     except Exception as error:
-        raise ImageFileError(f"this is not a DICOM file that can be read ({type(error).__name__})") from None
+        found = f"this is not a DICOM file, or it is damaged ({type(error).__name__})"
+        raise ImageFileError(f"{found}: get another copy") from None
     try:
         pixels = np.asarray(pydicom.pixels.pixel_array(data))
     except Exception as error:
         name = data.file_meta.TransferSyntaxUID.name
         raise ImageFileError(
-            f"its pixels cannot be decoded ({type(error).__name__}; stored as {name}): the file is damaged, or pydicom "
-            "needs one more package, such as pylibjpeg"
+            f"its pixels cannot be decoded ({type(error).__name__}; stored as {name}): get another copy, or install "
+            "the package that pydicom needs for this compression, such as pylibjpeg"
         ) from None
     return _described(pixels, data, frames, samples)
 
 
 def _transfer_syntax(pydicom: Any, file: BinaryIO) -> str:
-    """How the file is stored, from its first group alone."""
+    """Read the transfer syntax from the first group of the file."""
     reader = pydicom.filereader
     reader.read_preamble(file, force=False)
     meta = reader.read_dataset(file, False, True, stop_when=lambda tag, *_: tag >> 16 != 2)
@@ -61,12 +63,10 @@ def _described(pixels: Pixels, data: Any, frames: int, samples: int) -> Picture:
     several = pixels.ndim == 2 + (samples > 1) + 1
     axes = ("T" if timed else "Z") * several + "YX" + "C" * (samples > 1)
     spacing, units = _spacing(data, timed)
-    notes = []
     slope, intercept = _number(data, "RescaleSlope", 1.0), _number(data, "RescaleIntercept", 0.0)
-    if (slope, intercept) != (1.0, 0.0):
-        notes.append(f"values are as stored: the file multiplies them by {slope:g} and adds {intercept:g}")
+    notes = [] if (slope, intercept) == (1.0, 0.0) else [scale_note(slope, intercept)]
     if str(data.get("PhotometricInterpretation", "")) == "MONOCHROME1":
-        notes.append("its small values are bright, as stored")
+        notes.append("small values are bright (MONOCHROME1); they are read as stored")
     return Picture(pixels, axes, spacing, units, notes=tuple(notes))
 
 

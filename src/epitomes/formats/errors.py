@@ -1,87 +1,92 @@
-"""What goes wrong with files, in words, and what every reader needs so that it goes wrong early and quietly."""
+"""Errors of files, and functions that make their messages."""
 
 from __future__ import annotations
 
 import importlib
-import logging
-import math
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
-
-MOST_VALUES = 2**26  # a picture of 8192 x 8192; as float32 with what denoising adds, some gigabytes
-
-_TALKATIVE = ("tifffile", "nibabel", "nibabel.global", "pydicom", "libav", "zarr")  # they log what we say in an error
 
 
 class ImageFileError(ValueError):
-    """A picture that cannot be read or written, and why."""
+    """An image that cannot be read or written. The message gives the reason and the next step.
+
+    See Also
+    --------
+    ImageTooLargeError : The image is above the size limit.
+    MissingExtraError : The format needs a package that is not installed.
+
+    Examples
+    --------
+    >>> from epitomes.formats import ImageFileError, read
+    >>> try:
+    ...     read("scan.xyz")
+    ... except ImageFileError as error:
+    ...     print(str(error).split(":")[0])
+    scan.xyz has the unknown suffix '.xyz'
+    """
 
 
 class ImageTooLargeError(ImageFileError):
-    """A picture above the limit, refused before it was read."""
+    """An image above the size limit, refused before its pixels were read.
+
+    See Also
+    --------
+    default_max_pixels : The limit that holds unless `max_pixels` is given.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from epitomes.formats import ImageTooLargeError, read, write
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "image.npy"
+    ...     losses = write(path, np.zeros((8, 8)))
+    ...     try:
+    ...         read(path, max_pixels=63)
+    ...     except ImageTooLargeError as error:
+    ...         print(str(error).split(": ")[1])
+    it holds 64 values, 8 x 8, above the limit of 63
+    """
 
 
 class MissingExtraError(ImageFileError):
-    """A format whose library is not installed; the message names the extra that brings it."""
+    """A format whose package is not installed. The message gives the command that installs it.
+
+    Examples
+    --------
+    >>> from epitomes.formats import ImageFileError, MissingExtraError
+    >>> issubclass(MissingExtraError, ImageFileError)
+    True
+    """
 
 
 def library(module: str, *, extra: str | None, what: str) -> Any:
-    """An optional library, imported when a file asks for it. `extra` brings it; None: it comes with the library."""
+    """Import an optional library when a file needs it; `extra` installs it, None: it comes with epitomes."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
         wanted = "epitomes" if extra is None else f"epitomes[{extra}]"
         raise MissingExtraError(
-            f'{what} needs the package {module.split(".")[0]}, which is not here ({error}): pip install "{wanted}"'
+            f'{what} needs the package {module.split(".")[0]}, which is not installed ({error}): pip install "{wanted}"'
         ) from error
 
 
-def require_size(shape: Sequence[int], most: int) -> None:
-    """Refuse a shape that a header promises, before anything of that size is allocated."""
-    if min(shape, default=0) < 1:
-        raise ImageFileError(f"its header says {times(shape)}, and a picture has at least one pixel")
-    if math.prod(shape) > most:
-        raise ImageTooLargeError(
-            f"it holds {math.prod(shape)} values, {times(shape)}, above the limit of {most}: "
-            "crop it, or raise the limit"
-        )
+def cannot_hold(got: str, name: str, held: str, use: str) -> ImageFileError:
+    """Return the error for an image that a format cannot store; `use` is a suffix that can."""
+    return ImageFileError(f"cannot write {got} to {name}, which holds {held}: use the suffix {use}")
 
 
-def times(shape: Sequence[int]) -> str:
-    """A shape for people."""
-    return " x ".join(map(str, shape))
+def unsupported(stored: str, remedy: str = "save it as grey or RGB") -> ImageFileError:
+    """Return the error for pixels that cannot be read without changing them."""
+    return ImageFileError(f"it is stored as {stored}, which is not supported: {remedy}")
+
+
+def cut_short(what: str, needed: str, found: int) -> ImageFileError:
+    """Return the error for a file that ends before its data do."""
+    return ImageFileError(f"{what} is cut short (it needs {needed} and has {found}): get another copy")
 
 
 def one_line(error: BaseException | str, most: int = 200) -> str:
-    """The words of a library's error on one line, cut where they go on and on."""
+    """Return the message of a library's error on one line, shortened if it is long."""
     words = " ".join(str(error).split()) or type(error).__name__
     return words if len(words) <= most else f"{words[: most - 4]} ..."
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Decoders warn and log of what they meet in broken files; our errors and notes say it once."""
-    with warnings.catch_warnings(), overheard(*_TALKATIVE):
-        warnings.simplefilter("ignore")
-        yield
-
-
-@contextmanager
-def overheard(*names: str) -> Iterator[list[str]]:
-    """What these libraries log meanwhile, as a list and nowhere else."""
-    heard: list[str] = []
-    listener = logging.Handler(logging.WARNING)
-    listener.emit = lambda record: heard.append(record.getMessage())  # type: ignore[method-assign]
-    loggers = [logging.getLogger(name) for name in names]
-    before = [(logger.handlers, logger.propagate, logger.level) for logger in loggers]
-    for logger in loggers:
-        logger.handlers, logger.propagate = [listener], False
-        logger.setLevel(logging.WARNING)
-    try:
-        yield heard
-    finally:
-        for logger, (handlers, propagate, level) in zip(loggers, before, strict=True):
-            logger.handlers, logger.propagate = handlers, propagate
-            logger.setLevel(level)

@@ -1,4 +1,4 @@
-"""FITS, through astropy: the first image of the file; its header, and with it the WCS, passes from file to file."""
+"""FITS, with astropy: the first image of a file. Its header, including the WCS, passes from file to file."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from typing import Any, BinaryIO, ClassVar
 
 import numpy as np
 
-from epitomes.formats.errors import ImageFileError, library, require_size
-from epitomes.formats.packed import more_follows, packed, unpacked
-from epitomes.formats.picture import Picture, Pixels, colour_last, ordered
+from epitomes.formats._limits import require_size
+from epitomes.formats.errors import ImageFileError, cannot_hold, cut_short, library
+from epitomes.formats.packed import more_follows, packed, read_up_to, unpacked
+from epitomes.formats.picture import Picture, Pixels, colour_last, ordered, scale_note
 from epitomes.formats.units import short
 
 MAGIC = b"SIMPLE  ="
 
 _BLOCK = 2880  # bytes: headers and data come in blocks
-_MOST_BESIDE = 2**24  # bytes of a header, and of data that are not the image
+_MOST_BESIDE = 2**24  # bytes of a header, and of data besides the image
 _MADE = "pixels replaced by epitomes"
-_MEANING = {  # how CTYPE begins, where an axis is not on the sky
+_MEANING = {  # start of CTYPE, for axes that are not on the sky
     **dict.fromkeys(("FREQ", "WAVE", "AWAV", "VELO", "VRAD", "VOPT", "ENER", "STOKES", "CHANNEL", "RGB"), "C"),
     **dict.fromkeys(("TIME", "UTC", "TAI", "MJD"), "T"),
 }
@@ -30,18 +31,18 @@ _DTYPES = ("uint8", "int8", "int16", "uint16", "int32", "uint32", "int64", "uint
 
 @dataclass(frozen=True)
 class FitsInfo:
-    """Carried from FITS to FITS."""
+    """Metadata that passes from FITS to FITS."""
 
     title: ClassVar[str] = "the FITS header"
 
     header: str  # of the image
-    primary: str  # of the file, where the image is an extension; else ""
+    primary: str  # primary header, if the image is an extension; otherwise ""
     shape: tuple[int, ...]  # as stored
-    scale: tuple[float, float] | None  # BSCALE and BZERO, where stored values are not the true ones
+    scale: tuple[float, float] | None  # BSCALE and BZERO, if they change the stored values
 
 
 def read_fits(file: BinaryIO, most: int) -> Picture:
-    """The first image with two axes or more. Values are as stored: where the file scales them, a note says how."""
+    """Read the first image with two axes or more. Values are as stored; a note tells if the file scales them."""
     fits = library("astropy.io.fits", extra="fits", what="FITS")
     content, number, more = _until_image(fits, unpacked(file), most)
     with fits.open(BytesIO(content), memmap=False, do_not_scale_image_data=True) as parts:
@@ -50,21 +51,19 @@ def read_fits(file: BinaryIO, most: int) -> Picture:
         pixels, scale = _unscaled(parts[number].data, header)
     axes, spacing, units = _axes(header, pixels.ndim)
     info = FitsInfo(header.tostring(), primary, pixels.shape, scale)
-    notes = []
-    if scale is not None:
-        notes.append(f"values are as stored: the file multiplies them by {scale[0]:g} and adds {scale[1]:g}")
+    notes = [] if scale is None else [scale_note(*scale)]
     if more or number > 1:
-        notes.append("it holds more tables or images, which are neither read nor carried along")
+        notes.append("it holds more tables or images, which are not read")
     if "C" in axes and _word(header, "CTYPE", pixels.ndim - axes.index("C")) == "RGB":
         pixels, axes = ordered(pixels, axes, axes.replace("C", "") + "C")
     return Picture(pixels, axes, spacing, units, metadata=info, notes=tuple(notes))
 
 
 def write_fits(picture: Picture) -> bytes:
-    """The image with the header of the file that it came from, and a line of HISTORY."""
+    """Encode the image with the header of its source file and a line of HISTORY."""
     fits = library("astropy.io.fits", extra="fits", what="FITS")
     if picture.pixels.dtype.name not in _DTYPES:
-        raise ImageFileError(f"FITS holds {', '.join(_DTYPES)}, got {picture.pixels.dtype}: use .npz, or convert it")
+        raise cannot_hold(f"{picture.pixels.dtype} values", "FITS", ", ".join(_DTYPES), ".npz")
     pixels, axes = picture.pixels, picture.axes
     if colour_last(axes):
         pixels, axes = ordered(pixels, axes, "C" + axes[:-1])
@@ -88,17 +87,17 @@ def write_fits(picture: Picture) -> bytes:
 
 
 def write_fits_gz(picture: Picture) -> bytes:
-    """The same, compressed."""
+    """Encode and compress."""
     return packed(write_fits(picture))
 
 
 def _until_image(fits: Any, source: Any, most: int) -> tuple[bytes, int, bool]:
-    """The bytes up to the end of the first image, its number, and whether more follows.
+    """Return the bytes up to the end of the first image, its number, and whether more follows.
 
-    Headers are judged before their data are read. astropy gets bytes that are there: on a broken compressed file it
-    can look for the end of a header for ever.
+    Headers are checked before their data are read. astropy gets bytes in memory: in a damaged compressed file it can
+    search for the end of a header forever.
     """
-    content, number = b"", 0
+    content, number = bytearray(), 0
     while raw := _header_bytes(source):
         if number == 0 and not raw.startswith(MAGIC):
             break
@@ -111,18 +110,20 @@ def _until_image(fits: Any, source: Any, most: int) -> tuple[bytes, int, bool]:
             require_size(shape[::-1], most)
         size = _data_bytes(header)
         require_size((max(size, 1),), 8 * most + _MOST_BESIDE)
-        data = source.read(-(-size // _BLOCK) * _BLOCK)
+        whole = -(-size // _BLOCK) * _BLOCK
+        data = read_up_to(source, whole)
         if len(data) < size:
-            raise ImageFileError(f"this FITS file is cut short: it promises {size} bytes of data and has {len(data)}")
-        content += raw + data.ljust(-(-size // _BLOCK) * _BLOCK, b"\0")
+            raise cut_short("this FITS file", f"{size} bytes of data", len(data))
+        content += raw + data + bytes(whole - len(data))
         if image:
-            return content, number, more_follows(source)
+            return bytes(content), number, more_follows(source)
         number += 1
-    raise ImageFileError("this FITS file holds no image of two axes or more" if number else "this is not a FITS file")
+    found = "this FITS file holds no image with two axes or more" if number else "this is not a FITS file"
+    raise ImageFileError(f"{found}: choose another file")
 
 
 def _header_bytes(source: Any) -> bytes:
-    """One header, up to the block with its END; nothing where the file ends."""
+    """Read one header, up to the block with its END; nothing at the end of the file."""
     raw = b""
     while len(raw) < _MOST_BESIDE:
         block: bytes = source.read(_BLOCK)
@@ -132,7 +133,7 @@ def _header_bytes(source: Any) -> bytes:
         if len(block) < _BLOCK:
             break
     if raw.strip(b"\0 "):
-        raise ImageFileError("this FITS file is damaged: a header has no end")
+        raise ImageFileError("this FITS file is damaged (a header has no end): get another copy")
     return b""
 
 
@@ -143,7 +144,7 @@ def _data_bytes(header: Any) -> int:
 
 
 def _unscaled(stored: Pixels, header: Any) -> tuple[Pixels, tuple[float, float] | None]:
-    """Pixels without the scale that the header asks for, taken out of it; a mere change of sign is made."""
+    """Return stored pixels and remove the scale from the header. A scale that only changes the sign is applied."""
     scale = float(header.get("BSCALE", 1.0)), float(header.get("BZERO", 0.0))
     for name in ("BSCALE", "BZERO"):
         header.remove(name, ignore_missing=True)
@@ -156,14 +157,14 @@ def _unscaled(stored: Pixels, header: Any) -> tuple[Pixels, tuple[float, float] 
 
 
 def _axes(header: Any, ndim: int) -> tuple[str, dict[str, float], dict[str, str]]:
-    """Letters from CTYPE, spacing from CDELT or the CD matrix. FITS counts axes from 1, the fastest first."""
+    """Read letters from CTYPE, and spacing from CDELT or the CD matrix. FITS counts axes from 1, fastest first."""
     letters = ["X", "Y"]
     for number in range(3, ndim + 1):
         kind = _word(header, "CTYPE", number).upper()
         meant = next((letter for start, letter in _MEANING.items() if kind.startswith(start)), "Z")
         free = [letter for letter in (meant, "Z", "T", "C") if letter not in letters]
         if not free:
-            raise ImageFileError(f"it has {ndim} axes, and a picture has at most 5: cut it first")
+            raise ImageFileError(f"it has {ndim} axes, but an image has at most 5: extract a part of it first")
         letters.append(free[0])
     spacing, units = {}, {}
     for number, letter in enumerate(letters, start=1):
@@ -188,7 +189,7 @@ def _word(header: Any, name: str, number: int) -> str:
 
 
 def _new_header(fits: Any, picture: Picture, axes: str) -> Any:
-    """Names of the axes and their spacing, for a picture from elsewhere; `axes` as they are stored."""
+    """Make a header with axes and spacing for a picture from another format; `axes` are those stored."""
     header = fits.Header()
     colour = colour_last(picture.axes) and picture.pixels.shape[-1] == 3
     for number, letter in enumerate(reversed(axes), start=1):

@@ -1,4 +1,4 @@
-"""Folders that are whole or not there, for formats that are folders."""
+"""Write directories so that they appear complete or not at all, for formats whose images are directories."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ from pathlib import Path
 
 
 def write_folder(path: Path, fill: Callable[[Path], None], *, overwrite: bool, marks: Sequence[str]) -> None:
-    """Let `fill` write to a new folder beside the goal, bring it to the disk, and give it the goal's name.
+    """Let `fill` write to a temporary directory beside `path`, flush it to disk, and rename it.
 
-    A folder that is replaced must hold one of `marks`: nobody loses a folder of other things by a slip of the pen.
-    Replacing takes two steps; killed between them, the old folder stays beside the goal under a name that ends in
-    `.old`.
+    A directory is replaced only if it holds one of `marks`, so that a wrong name does not delete other data. Replacing
+    takes two steps. If the process is killed between them, the old directory remains under a name that ends in `.old`.
     """
     if not path.parent.is_dir():
-        raise FileNotFoundError(f"{path} cannot be written: there is no folder {path.parent}; make it first")
+        raise FileNotFoundError(f"{path} cannot be written: there is no directory {path.parent}; create it first")
     there = os.path.lexists(path)
     if there and not overwrite:
         raise FileExistsError(f"{path} exists already: choose another name or allow overwriting")
     if there and (path.is_symlink() or not any((path / mark).is_file() for mark in marks)):
-        raise FileExistsError(f"{path} is something else than a picture of this kind: choose another name")
+        raise FileExistsError(f"{path} exists and is not an image of this format: choose another name")
     stem = path.parent / f".{path.name[:40]}.{secrets.token_hex(8)}"
     temporary, old = stem.with_name(f"{stem.name}.tmp"), stem.with_name(f"{stem.name}.old")
     try:

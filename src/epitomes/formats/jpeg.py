@@ -1,4 +1,7 @@
-"""JPEG: grey and RGB, read as decoded, written with little loss."""
+"""JPEG: grey and RGB, read as decoded, written with little loss.
+
+Pillow's file class is used instead of `Image.open`, whose size limit warns or raises below ours.
+"""
 
 from __future__ import annotations
 
@@ -6,36 +9,36 @@ from io import BytesIO
 from typing import BinaryIO
 
 import numpy as np
-from PIL import Image, UnidentifiedImageError
+from PIL import Image
+from PIL.JpegImagePlugin import JpegImageFile
 
-from epitomes.formats.errors import ImageFileError, ImageTooLargeError, require_size
+from epitomes.formats._limits import require_size
+from epitomes.formats.errors import ImageFileError, unsupported
 from epitomes.formats.photo import UPRIGHT, PhotoInfo, dpi_of, exif_of, require_kind, turned
 from epitomes.formats.picture import Picture
 
-_NOT_READ = {"CMYK": "colours for print (CMYK)", "YCCK": "colours for print (YCCK)"}
+_NOT_READ = {"CMYK": "CMYK colours", "YCCK": "YCCK colours"}
 
 
 def read_jpeg(file: BinaryIO, most: int) -> Picture:
-    """Grey or RGB, 8 bits, turned upright."""
+    """Read grey or RGB, 8 bits, turned upright."""
     try:
-        with Image.open(file, formats=("JPEG",)) as picture:
-            require_size((picture.height, picture.width, len(picture.getbands())), most)
-            if picture.mode not in ("L", "RGB"):
-                kind = _NOT_READ.get(picture.mode, f"pixels of the kind {picture.mode!r}")
-                raise ImageFileError(f"it is stored as {kind}, which is not read: save it as grey or RGB")
-            exif, orientation = exif_of(picture)
-            info = PhotoInfo(exif, picture.info.get("icc_profile") or b"", dpi_of(picture.info.get("dpi")))
-            pixels = turned(np.array(picture), orientation)
-    except UnidentifiedImageError as error:
-        raise ImageFileError("this is not a JPEG picture that can be read, whatever its suffix says") from error
-    except Image.DecompressionBombError as error:
-        raise ImageTooLargeError(f"Pillow refuses pictures of this size ({error}): save it as .tif") from error
+        opened = JpegImageFile(file)
+    except SyntaxError as error:
+        raise ImageFileError("this is not a JPEG image: correct its suffix, or get another copy") from error
+    with opened as picture:
+        require_size((picture.height, picture.width, len(picture.getbands())), most)
+        if picture.mode not in ("L", "RGB"):
+            raise unsupported(_NOT_READ.get(picture.mode, f"pixels of mode {picture.mode!r}"))
+        exif, orientation = exif_of(picture)
+        info = PhotoInfo(exif, picture.info.get("icc_profile") or b"", dpi_of(picture.info.get("dpi")))
+        pixels = turned(np.array(picture), orientation)
     notes = () if orientation == 1 else (UPRIGHT,)
     return Picture(pixels, "YXC" if pixels.ndim == 3 else "YX", metadata=info, notes=notes)
 
 
 def write_jpeg(picture: Picture) -> bytes:
-    """The file, at a quality of 95 with colours at full size: little loss, none of it by halving colours."""
+    """Encode with quality 95 and without chroma subsampling."""
     require_kind("JPEG", picture.pixels, picture.axes, ("uint8",))
     info = picture.metadata if isinstance(picture.metadata, PhotoInfo) else PhotoInfo()
     content = BytesIO()

@@ -1,6 +1,6 @@
-"""NIfTI 1 and 2, through nibabel: stored values, and the header with its affine from file to file.
+"""NIfTI 1 and 2, with nibabel: stored values. The header, including the affine, passes from file to file.
 
-NIfTI counts x, y, z, t, channel with x fastest: read backwards, that is our C order, "CTZYX", without a copy.
+NIfTI orders its axes x, y, z, t, channel with x fastest. Reversed, this is our C order "CTZYX", without a copy.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from typing import Any, BinaryIO, ClassVar
 
 import numpy as np
 
-from epitomes.formats.errors import ImageFileError, library, require_size
-from epitomes.formats.packed import more_follows, packed, unpacked
-from epitomes.formats.picture import Picture, Pixels, colour_last, ordered
+from epitomes.formats._limits import require_size, times
+from epitomes.formats.errors import ImageFileError, cannot_hold, cut_short, library
+from epitomes.formats.packed import more_follows, packed, read_up_to, unpacked
+from epitomes.formats.picture import Picture, Pixels, colour_last, ordered, require_numbers, scale_note
 from epitomes.formats.units import converted, short
 
 _SIZES = {348: "Nifti1", 540: "Nifti2"}  # bytes of the header -> class
@@ -26,52 +27,50 @@ _DTYPES = ("uint8", "int8", "int16", "uint16", "int32", "uint32", "int64", "uint
 
 @dataclass(frozen=True)
 class NiftiInfo:
-    """Carried from NIfTI to NIfTI."""
+    """Metadata that passes from NIfTI to NIfTI."""
 
     title: ClassVar[str] = "the NIfTI header"
 
     version: str  # Nifti1 or Nifti2
     header: bytes  # with its extensions
-    shape: tuple[int, ...]  # of the picture that was read
-    scale: tuple[float, float]  # slope and intercept, which belong to the stored values
+    shape: tuple[int, ...]  # of the picture
+    scale: tuple[float, float]  # slope and intercept of the stored values
 
 
 def read_nifti(file: BinaryIO, most: int) -> Picture:
-    """The stored values of a single-file NIfTI, compressed or not."""
+    """Read the stored values of a single-file NIfTI, compressed or not."""
     nibabel = library("nibabel", extra="nifti", what="NIfTI")
     source = unpacked(file)
     content = source.read(540)
     version = next((_SIZES[n] for order in "<>" if (n := _first(content, order)) in _SIZES), None)
     if version is None or (content[344:347] != b"n+1" and content[4:7] != b"n+2"):
-        raise ImageFileError("this is not a NIfTI file in one piece (.nii, .nii.gz), whatever its suffix says")
+        raise ImageFileError("this is not a single-file NIfTI image: correct its suffix, or save it as .nii or .nii.gz")
     kind = getattr(nibabel, f"{version}Image")
     header = kind.header_class(content[: 348 if version == "Nifti1" else 540])
     lengths, dtype, offset = header.get_data_shape(), header.get_data_dtype(), int(header["vox_offset"])
-    if not (_is_rgb(dtype) or (dtype.kind in "iuf" and dtype.itemsize <= 8)):
-        raise ImageFileError(f"it holds {dtype}, and a picture needs whole numbers or floats of at most 64 bits")
+    if not _is_rgb(dtype):
+        require_numbers(dtype)
     require_size((*lengths, 3) if _is_rgb(dtype) else lengths, most)
     if not 0 <= offset <= _MOST_HEADER:
-        raise ImageFileError(f"its pixels start at byte {offset}: the header is damaged")
+        raise ImageFileError(f"its header is damaged (the pixels start at byte {offset}): get another copy")
     needed = offset + math.prod(lengths) * dtype.itemsize
-    content += source.read(needed - len(content))
+    content += read_up_to(source, needed - len(content))
     if len(content) < needed:
-        raise ImageFileError(f"this NIfTI file is cut short: it promises {needed} bytes and has {len(content)}")
+        raise cut_short("this NIfTI file", f"{needed} bytes", len(content))
     more_follows(source)  # padding at most
     image = kind.from_bytes(content)
     pixels, axes = _arranged(np.asanyarray(image.dataobj.get_unscaled()))
     info = NiftiInfo(version, _bytes(image.header), pixels.shape, (image.dataobj.slope, image.dataobj.inter))
     spacing, units = _spacing(image.header)
-    slope, intercept = info.scale
-    told = f"values are as stored: the file multiplies them by {slope:g} and adds {intercept:g}"
-    notes = () if info.scale == (1.0, 0.0) else (told,)
+    notes = () if info.scale == (1.0, 0.0) else (scale_note(*info.scale),)
     return Picture(pixels, axes, spacing, units, metadata=info, notes=notes)
 
 
 def write_nifti(picture: Picture) -> bytes:
-    """A NIfTI file; header, affine and extensions of the file that the picture came from are kept."""
+    """Encode, with the header, affine and extensions of the source file."""
     nibabel = library("nibabel", extra="nifti", what="NIfTI")
     if picture.pixels.dtype.name not in _DTYPES:
-        raise ImageFileError(f"NIfTI holds {', '.join(_DTYPES)}, got {picture.pixels.dtype}: use .npz, or convert it")
+        raise cannot_hold(f"{picture.pixels.dtype} values", "NIfTI", ", ".join(_DTYPES), ".npz")
     stored = _stored(picture)
     info = picture.metadata
     if isinstance(info, NiftiInfo) and info.shape == picture.pixels.shape:
@@ -89,7 +88,7 @@ def write_nifti(picture: Picture) -> bytes:
 
 
 def write_nifti_gz(picture: Picture) -> bytes:
-    """The same, compressed."""
+    """Encode and compress."""
     return packed(write_nifti(picture))
 
 
@@ -102,12 +101,12 @@ def _is_rgb(dtype: np.dtype[Any]) -> bool:
 
 
 def _arranged(stored: Pixels) -> tuple[Pixels, str]:
-    """Our pixels and axes: x fastest; placeholders of length one before a longer axis are left out."""
+    """Return pixels and axes with x fastest, without axes of length one that only precede a longer axis."""
     if stored.ndim > 7 or any(n > 1 for n in stored.shape[5:]):
-        raise ImageFileError(f"it has the shape {stored.shape}, and a picture has at most 5 axes: cut it first")
+        raise ImageFileError(f"it has more than 5 axes ({times(stored.shape)}): extract a part of it first")
     stored = stored.reshape(stored.shape[:5], order="F")
     if stored.ndim < 2:
-        raise ImageFileError(f"it has the shape {stored.shape}, and a picture has at least two axes")
+        raise ImageFileError(f"it has fewer than 2 axes ({times(stored.shape)}): choose another file")
     used = [i for i, n in enumerate(map(int, stored.shape)) if i < 2 or n > 1 or i == stored.ndim - 1]
     pixels = stored.reshape([stored.shape[i] for i in used], order="F").T
     axes = "".join(_AXES[i] for i in reversed(used))
@@ -118,7 +117,7 @@ def _arranged(stored: Pixels) -> tuple[Pixels, str]:
 
 
 def _stored(picture: Picture) -> Pixels:
-    """The array as nibabel wants it, `(x, y, z, t, channel)`; bytes of three colours become RGB voxels."""
+    """Return the array `(x, y, z, t, channel)` for nibabel; three colours of 8 bits become RGB voxels."""
     if colour_last(picture.axes) and picture.pixels.shape[-1] == 3 and picture.pixels.dtype == np.uint8:
         rgb = np.dtype([(name, np.uint8) for name in "RGB"])
         pixels = np.ascontiguousarray(picture.pixels).view(rgb)[..., 0]
@@ -146,12 +145,12 @@ def _spacing(header: Any) -> tuple[dict[str, float], dict[str, str]]:
 
 
 def _steps(picture: Picture, letters: str, goal: str) -> list[float]:
-    """Distances of these axes in another unit, where they are known."""
+    """Return the spacing of these axes in another unit, if known."""
     found = [converted(picture.spacing[a], picture.units.get(a, ""), goal) for a in letters if a in picture.spacing]
     return [step for step in found if step is not None]
 
 
 def _affine(picture: Picture) -> Any:
-    """From indices to millimetres, along the axes: nothing more is known of a picture from elsewhere."""
+    """Return the affine from indices to millimetres, along the axes, for a picture from another format."""
     steps = [_steps(picture, letter, "mm") for letter in "XYZ"]
     return np.diag([step[0] if step else 1.0 for step in steps] + [1.0])

@@ -1,6 +1,6 @@
-"""NumPy's own files: `.npy`, an array and nothing else, and `.npz`, which also keeps axes and spacing.
+"""NumPy files: `.npy`, an array and nothing else, and `.npz`, which also keeps axes and spacing.
 
-Nothing that was pickled is read: the headers are checked first, and then exactly the bytes that they promise.
+Nothing is unpickled: the header is checked first, then exactly the bytes that it announces are read.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from epitomes.formats.errors import ImageFileError, one_line, require_size
-from epitomes.formats.picture import Picture, Pixels, guessed_axes
+from epitomes.formats._limits import require_size
+from epitomes.formats.errors import ImageFileError, cut_short, one_line
+from epitomes.formats.packed import read_up_to
+from epitomes.formats.picture import Picture, Pixels, guessed_axes, require_numbers
 
 NPY_MAGIC, ZIP_MAGIC = b"\x93NUMPY", b"PK\x03\x04"
 
@@ -22,29 +24,29 @@ _PIXELS, _AXES, _STEPS, _UNITS = "pixels", "axes", "spacing", "units"
 
 
 def read_npy(file: BinaryIO, most: int) -> Picture:
-    """The array, with axes guessed from its shape."""
+    """Read the array, with axes guessed from its shape."""
     return Picture(_array(file, most, "NPY"))
 
 
 def write_npy(picture: Picture) -> bytes:
-    """The array alone."""
+    """Encode the array alone."""
     content = BytesIO()
     np.save(content, picture.pixels, allow_pickle=False)
     return content.getvalue()
 
 
 def read_npz(file: BinaryIO, most: int) -> Picture:
-    """The array `pixels`, with `axes`, `spacing` and `units` where they are there; or the only array of the file."""
+    """Read the array `pixels`, with `axes`, `spacing` and `units` if present; or the only array of the file."""
     try:
         archive = zipfile.ZipFile(file)
     except zipfile.BadZipFile as error:
-        raise ImageFileError(f"this is not an NPZ file: {error}") from error
+        raise ImageFileError(f"this is not an NPZ file ({one_line(error)}): get another copy") from error
     with archive:
         names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
         chosen = _PIXELS if _PIXELS in names else names[0] if len(names) == 1 else None
         if chosen is None:
             raise ImageFileError(
-                f"it holds the arrays {', '.join(names[:8]) or 'none'}: keep one alone, or name the picture {_PIXELS!r}"
+                f"it holds the arrays {', '.join(names[:8]) or 'none'}: store one array, or name the image {_PIXELS!r}"
             )
         pixels = _member(archive, chosen, most)
         told = {
@@ -54,7 +56,7 @@ def read_npz(file: BinaryIO, most: int) -> Picture:
 
 
 def write_npz(picture: Picture) -> bytes:
-    """The pixels and what is known of their axes."""
+    """Encode the pixels, axes, spacing and units."""
     content = BytesIO()
     steps = [picture.spacing.get(letter, math.nan) for letter in picture.axes]
     units = [picture.units.get(letter, "") for letter in picture.axes]
@@ -69,19 +71,19 @@ def _member(archive: zipfile.ZipFile, name: str, most: int, *, text: bool = Fals
 
 
 def _array(file: Any, most: int, what: str, *, text: bool = False) -> Pixels:
-    """An array whose header was judged before a byte of it was read."""
+    """Read an array after checking its header."""
     shape, fortran, dtype = _header(file, what)
-    if dtype.hasobject or (dtype.kind not in "iuf" and not (text and dtype.kind == "U")) or dtype.itemsize > 1024:
-        raise ImageFileError(f"it holds {dtype}, and a picture needs whole numbers or floats of at most 64 bits")
+    if not (text and dtype.kind == "U" and dtype.itemsize <= 1024):
+        require_numbers(dtype)
     if not text:
-        guessed_axes(shape)  # refuses what has too few or too many axes
+        guessed_axes(shape)  # refuses too few or too many axes
         require_size(shape, most)
     elif math.prod(shape) > most or min(shape, default=1) < 0:
-        raise ImageFileError(f"the {what} is not a short list: save the picture again")
+        raise ImageFileError(f"the {what} is not a short list: save the image again")
     needed = math.prod(shape) * dtype.itemsize
-    content = file.read(needed)
+    content = read_up_to(file, needed)
     if len(content) < needed:
-        raise ImageFileError(f"the {what} is cut short: it promises {needed} bytes of pixels and has {len(content)}")
+        raise cut_short(f"the {what}", f"{needed} bytes of pixels", len(content))
     return np.frombuffer(content, dtype).reshape(shape, order="F" if fortran else "C")
 
 
@@ -93,13 +95,14 @@ def _header(file: Any, what: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]
             (2, 0): np.lib.format.read_array_header_2_0,
         }.get(version)
         if reader is None:
-            raise ImageFileError(f"NPY version {version} is not read: save the array again with numpy.save")
+            raise ImageFileError(f"NPY version {version} is not supported: save the array again with numpy.save")
         shape, fortran, dtype = reader(file)
         return tuple(shape), bool(fortran), dtype
     except ImageFileError:
         raise
-    except Exception as error:  # the header is a Python literal that anybody may have written
-        raise ImageFileError(f"this is not an NPY file: the header of the {what} says {one_line(error)}") from error
+    except Exception as error:  # the header is a Python literal, and may be anything
+        found = f"this is not an NPY file (header of the {what}: {one_line(error)})"
+        raise ImageFileError(f"{found}: get another copy") from error
 
 
 def _described(pixels: Pixels, told: dict[str, Pixels]) -> Picture:

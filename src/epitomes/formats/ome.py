@@ -1,4 +1,4 @@
-"""OME-XML, the description inside an OME-TIFF: its spacing is read, the rest passes from file to file."""
+"""OME-XML, the description in an OME-TIFF file: the spacing is read, the rest passes from file to file."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from epitomes.formats.picture import Picture
 from epitomes.formats.units import is_length, is_time, short
 
 _STEPS = {"X": "PhysicalSizeX", "Y": "PhysicalSizeY", "Z": "PhysicalSizeZ", "T": "TimeIncrement"}
-_USUAL = {"X": "um", "Y": "um", "Z": "um", "T": "s"}  # where the file names no unit
+_USUAL = {"X": "um", "Y": "um", "Z": "um", "T": "s"}  # if the file gives no unit
 _TYPES = {"float32": "float", "float64": "double"}
 
 DTYPES = ("int8", "int16", "int32", "uint8", "uint16", "uint32", "float32", "float64")
 
 
 def require_harmless(xml: str) -> None:
-    """Refuse entities: nobody needs them in OME-XML, and a few of them can fill the memory."""
+    """Refuse entities: OME-XML does not need them, and a few of them can fill the memory."""
     if "<!DOCTYPE" in xml or "<!ENTITY" in xml:
-        raise ImageFileError("its OME-XML defines entities, which is not read: save it again")
+        raise ImageFileError("its OME-XML defines entities, which are not supported: save it again as plain TIFF")
 
 
 def spacing_in(xml: str) -> tuple[dict[str, float], dict[str, str]]:
-    """Spacing and units of the first image."""
+    """Read the spacing and units of the first image."""
     spacing, units = {}, {}
     pixels = _pixels(minidom.parseString(xml.encode()))
     for letter, name in _STEPS.items():
@@ -39,7 +39,7 @@ def spacing_in(xml: str) -> tuple[dict[str, float], dict[str, str]]:
 
 
 def spacing_tags(picture: Picture) -> dict[str, float | str]:
-    """Spacing as attributes of OME; units that OME does not know are left out, with their distances."""
+    """Return the spacing as attributes of OME, without units that OME does not know."""
     tags: dict[str, float | str] = {}
     for letter, step in picture.spacing.items():
         unit = picture.units.get(letter, _USUAL.get(letter, ""))
@@ -50,13 +50,13 @@ def spacing_tags(picture: Picture) -> dict[str, float | str]:
 
 
 def rewritten(xml: str, picture: Picture, axes: str, lengths: Mapping[str, int]) -> str | None:
-    """The description of a file for other pixels of the same size; None where it does not fit them.
+    """Adapt a description to other pixels of the same size; return None if it does not fit them.
 
-    `axes` are those of the planes as they will be stored, slowest first, with S for colours inside a pixel.
+    `axes` are the axes as stored, slowest first, with S for the colours of a pixel.
     """
     document = minidom.parseString(xml.encode())
     pixels, root = _pixels(document), document.documentElement
-    assert root is not None  # it holds the pixels
+    assert root is not None  # it holds `pixels`
     if any(pixels.getAttribute(f"Size{letter}") != str(lengths.get(letter, 1)) for letter in "XYZCT"):
         return None
     for other in root.getElementsByTagNameNS("*", "Image")[1:]:

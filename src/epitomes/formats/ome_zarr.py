@@ -1,7 +1,7 @@
-"""OME-Zarr 0.4 and 0.5 (Zarr 2 and 3), and plain Zarr arrays, through zarr, from local folders alone.
+"""OME-Zarr 0.4 and 0.5 (Zarr 2 and 3), and plain Zarr arrays, with zarr, in local directories only.
 
-The largest level is read. A written picture has its levels halved along Y and X, and the attributes of the file that it
-came from. The multiscales attribute is a few lines of JSON, so the reference implementation, which brings clients for
+The level of full resolution is read. A written image has levels that are halved along Y and X, and the attributes of
+its source. The multiscales attribute is a few lines of JSON, so the reference implementation, which brings clients for
 remote stores, is not needed.
 """
 
@@ -15,23 +15,24 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from epitomes.formats.errors import ImageFileError, library, require_size
-from epitomes.formats.picture import Picture, Pixels, guessed_axes, ordered
+from epitomes.formats._limits import require_size
+from epitomes.formats.errors import ImageFileError, library
+from epitomes.formats.picture import Picture, Pixels, guessed_axes, ordered, require_numbers
 from epitomes.formats.units import FULL_NAMES, short
 
-MARKS = ("zarr.json", ".zgroup", ".zarray")  # one of them is in every Zarr folder
+MARKS = ("zarr.json", ".zgroup", ".zarray")  # every Zarr directory holds one of them
 
-_ORDER = "TCZYX"  # the specification's
+_ORDER = "TCZYX"  # of the specification
 _TYPES = {"T": "time", "C": "channel", "Z": "space", "Y": "space", "X": "space"}
 _VERSIONS = {2: "0.4", 3: "0.5"}
-_SIDE = 512  # of a chunk, and of the smallest level
-_LEAST_CHUNK = 2**24  # values: a chunk may be larger than a small picture
+_SIDE = 512  # pixels, of a chunk and of the smallest level
+_LEAST_CHUNK = 2**24  # values: a chunk may be larger than a small image
 _OURS = "epitomes"
 
 
 @dataclass(frozen=True)
 class ZarrInfo:
-    """Carried from Zarr to Zarr."""
+    """Metadata that passes from Zarr to Zarr."""
 
     title: ClassVar[str] = "the attributes of the Zarr group"
 
@@ -40,11 +41,11 @@ class ZarrInfo:
     axes: str  # as stored
     shape: tuple[int, ...]
     levels: int
-    origin: tuple[float, ...]  # where the first pixel lies
+    origin: tuple[float, ...]  # position of the first pixel
 
 
 def read_zarr(folder: Path, most: int) -> Picture:
-    """The first level of the first image of a group, or an array."""
+    """Read the first level of the first image of a group, or an array."""
     zarr = library("zarr", extra="zarr", what="Zarr")
     _require_inside(folder)
     found = zarr.open(store=zarr.storage.LocalStore(folder, read_only=True), mode="r")
@@ -61,14 +62,14 @@ def read_zarr(folder: Path, most: int) -> Picture:
     units = {letter: short(str(axis.get("unit", ""))) for letter, axis in zip(letters, scales["axes"], strict=True)}
     info = ZarrInfo(json.dumps(attributes), version, letters, pixels.shape, len(paths), origin)
     others = sorted(set(found) - {path.split("/")[0] for path in paths})
-    notes = [f"it also holds {', '.join(others[:5])}, which is not carried along"] if others else []
+    notes = [f"it also holds {', '.join(others[:5])}, which is not read"] if others else []
     if (first := attributes.get(_OURS, {}).get("axes", letters)) != letters and sorted(first) == sorted(letters):
         pixels, letters = ordered(pixels, letters, first)  # colours were last
     return Picture(pixels, letters, spacing, units, metadata=info, notes=tuple(notes))
 
 
 def write_zarr(picture: Picture, folder: Path) -> None:
-    """Fill an empty folder with a group of levels."""
+    """Write a group of levels to an empty directory."""
     zarr = library("zarr", extra="zarr", what="Zarr")
     pixels, axes = ordered(picture.pixels, picture.axes, _ORDER)
     info = picture.metadata if isinstance(picture.metadata, ZarrInfo) else None
@@ -92,10 +93,12 @@ def write_zarr(picture: Picture, folder: Path) -> None:
 
 
 def _require_inside(folder: Path) -> None:
-    """Refuse links: they could lead to any file of this computer."""
+    """Refuse symbolic links: they could lead to any file of this computer."""
     for path in folder.rglob("*"):
         if path.is_symlink():
-            raise ImageFileError(f"it holds a link, {path.relative_to(folder)}, which is not followed: copy the file")
+            raise ImageFileError(
+                f"it holds a symbolic link, {path.relative_to(folder)}: replace it by a copy of the file"
+            )
 
 
 def _array(array: Any, most: int) -> Picture:
@@ -104,14 +107,14 @@ def _array(array: Any, most: int) -> Picture:
     letters = "".join(str(name).upper() for name in names)
     told = len(letters) == pixels.ndim == len(names) and set(letters) <= set(_ORDER)
     axes = letters if told else guessed_axes(pixels.shape)
-    return Picture(pixels, axes, notes=() if told else (f"its axes are taken for {axes}",))
+    return Picture(pixels, axes, notes=() if told else (f"its axes have no names and are read as {axes}",))
 
 
 def _multiscales(attributes: dict[str, Any]) -> dict[str, Any]:
     found = attributes.get("ome", attributes)
     scales = found.get("multiscales") if isinstance(found, dict) else None
     if not scales:
-        raise ImageFileError("this Zarr group holds no OME-Zarr image: name the folder of an array in it")
+        raise ImageFileError("this Zarr group holds no OME-Zarr image: give the path of an array in it")
     first: dict[str, Any] = scales[0]
     names = [{"name": axis} if isinstance(axis, str) else axis for axis in first.get("axes", list("tczyx"))]
     return {**first, "axes": names}  # before 0.4 axes were plain letters
@@ -128,7 +131,7 @@ def _letters(axes: list[dict[str, Any]]) -> str:
 
 
 def _placed(letters: str, scales: dict[str, Any], level: dict[str, Any]) -> tuple[dict[str, float], tuple[float, ...]]:
-    """Spacing, the product of all scales, and origin of a level. A scale of 1 without a unit says nothing."""
+    """Return the spacing, a product of scales, and the origin of a level. A scale of 1 without a unit means unknown."""
     steps, origin = dict.fromkeys(letters, 1.0), dict.fromkeys(letters, 0.0)
     for owner in (level, scales):
         for change in owner.get("coordinateTransformations") or ():
@@ -146,14 +149,13 @@ def _placed(letters: str, scales: dict[str, Any], level: dict[str, Any]) -> tupl
 
 def _pixels(array: Any, most: int) -> Pixels:
     require_size(array.shape, most)
-    if array.dtype.kind not in "iuf":
-        raise ImageFileError(f"it holds {array.dtype}, and a picture needs whole numbers or floats of at most 64 bits")
+    require_numbers(array.dtype)
     require_size(getattr(array, "shards", None) or array.chunks, max(most, _LEAST_CHUNK))
     return np.asarray(array[...])
 
 
 def _halved(pixels: Pixels) -> Pixels:
-    """Means of 2 x 2 pixels; an odd edge is doubled. Of whole numbers that floats cannot hold, one in four."""
+    """Average 2 x 2 pixels; an odd edge is doubled. Of 64-bit integers, which floats cannot hold, keep one in four."""
     if pixels.dtype.kind in "iu" and pixels.dtype.itemsize == 8:
         return pixels[..., ::2, ::2]
     edges = [(0, 0)] * (pixels.ndim - 2) + [(0, n % 2) for n in pixels.shape[-2:]]
@@ -166,7 +168,7 @@ def _halved(pixels: Pixels) -> Pixels:
 
 
 def _described(picture: Picture, axes: str, version: int, levels: int, info: ZarrInfo | None) -> dict[str, Any]:
-    """Attributes of the group: those of the file that the picture came from, with our axes, levels and spacing."""
+    """Return the attributes of the group: those of the source file, with the new axes, levels and spacing."""
     attributes: dict[str, Any] = {} if info is None else json.loads(info.attributes)
     origin = (0.0,) * len(axes) if info is None else info.origin
     named = []
@@ -185,7 +187,7 @@ def _described(picture: Picture, axes: str, version: int, levels: int, info: Zar
 
 
 def _level(picture: Picture, axes: str, number: int, origin: tuple[float, ...]) -> dict[str, Any]:
-    """Scale and place of a level: a mean of pixels lies in their middle."""
+    """Return the scale and translation of a level. A mean of pixels lies in their middle."""
     scale, place = [], []
     for letter, start in zip(axes, origin, strict=True):
         step = picture.spacing.get(letter, 1.0)

@@ -1,4 +1,4 @@
-"""Files that may be compressed as a whole, by gzip: read piece by piece, never more than was asked for."""
+"""Files that may be compressed as a whole by gzip: read in pieces, never more than was asked for."""
 
 from __future__ import annotations
 
@@ -6,25 +6,33 @@ import gzip
 from typing import Any, BinaryIO
 
 _MAGIC = b"\x1f\x8b"
-_MOST_REST = 2**24  # bytes that are looked at behind the picture
-_PIECE = 2**16
+_MOST_REST = 2**24  # bytes after the image that are looked at
+_PIECE = 2**20
 
 
 def unpacked(file: BinaryIO) -> Any:
-    """The file, or a reader of what is packed in it."""
-    packed = file.read(2) == _MAGIC
+    """Return the file, or a reader of its decompressed content."""
+    compressed = file.read(2) == _MAGIC
     file.seek(0)
-    return gzip.GzipFile(fileobj=file) if packed else file
+    return gzip.GzipFile(fileobj=file) if compressed else file
 
 
 def packed(content: bytes) -> bytes:
-    """The content, compressed; the bytes do not depend on the hour."""
+    """Compress the content; the result does not depend on the time."""
     return gzip.compress(content, mtime=0)
 
 
+def read_up_to(source: Any, size: int) -> bytearray:
+    """Read `size` bytes, or all that there are if the source is shorter.
+
+    A header may promise gigabytes that the file does not have. One `read(size)` would allocate them at once.
+    """
+    content = bytearray()
+    while len(content) < size and (piece := source.read(min(_PIECE, size - len(content)))):
+        content += piece
+    return content
+
+
 def more_follows(source: Any) -> bool:
-    """Whether something stands behind the picture. Reading on to the end makes gzip compare its check sum."""
-    seen = 0
-    while seen < _MOST_REST and (piece := source.read(_PIECE)):
-        seen += len(piece)
-    return seen > 0
+    """Return whether there are bytes after the image. Reading to the end lets gzip compare its checksum."""
+    return len(read_up_to(source, _MOST_REST)) > 0

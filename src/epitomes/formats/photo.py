@@ -1,4 +1,4 @@
-"""What photographs carry besides their pixels: EXIF, a colour profile, a size on paper, the way up."""
+"""Metadata of photographs: EXIF, colour profile, resolution in print, orientation."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from epitomes.formats.errors import ImageFileError
+from epitomes.formats._limits import times
+from epitomes.formats.errors import cannot_hold
 from epitomes.formats.picture import Pixels
 
 _ORIENTATION = 0x0112
 _MOST_EXIF = 65_000  # bytes: a JPEG marker holds 65 533
 
-_TURNS = {  # EXIF orientation -> how the stored pixels must be turned to stand upright
+_TURNS = {  # EXIF orientation -> how to turn the stored pixels upright
     2: lambda a: a[:, ::-1],
     3: lambda a: a[::-1, ::-1],
     4: lambda a: a[::-1],
@@ -23,36 +24,37 @@ _TURNS = {  # EXIF orientation -> how the stored pixels must be turned to stand 
     7: lambda a: a[::-1, ::-1].swapaxes(0, 1),
     8: lambda a: np.rot90(a),
 }
-UPRIGHT = "turned upright, as its EXIF orientation says"
+UPRIGHT = "it was turned upright, according to its orientation tag"
+ALPHA_KEPT = "its alpha channel is kept unchanged: only the colours are processed"
 
 
 @dataclass(frozen=True)
 class PhotoInfo:
-    """Carried from PNG and JPEG to PNG and JPEG."""
+    """Metadata that passes between PNG and JPEG."""
 
-    exif: bytes = b""  # without the leading "Exif" of JPEG; its orientation is upright, as are the pixels
+    exif: bytes = b""  # without the leading "Exif" of JPEG, and without its orientation: the pixels are upright
     icc: bytes = b""
     dpi: tuple[float, float] | None = None
-    chunks: tuple[tuple[bytes, bytes], ...] = ()  # of PNG: name and content
+    chunks: tuple[tuple[bytes, bytes], ...] = ()  # of PNG: names and contents
 
     @property
     def title(self) -> str:
-        """What is lost elsewhere; gamma and size on paper are not missed."""
+        """Name what other formats lose; the loss of gamma and print resolution needs no message."""
         text = any(name in (b"tEXt", b"zTXt", b"iTXt") for name, _ in self.chunks)
         parts = {"EXIF data": self.exif, "the colour profile": self.icc, "its text": text}
         return " and ".join(name for name, there in parts.items() if there)
 
 
 def turned(pixels: Pixels, orientation: int) -> Pixels:
-    """Stored pixels `(height, width, ...)` as they are to be seen."""
+    """Turn stored pixels `(height, width, ...)` upright."""
     turn = _TURNS.get(orientation)
     upright: Pixels = pixels if turn is None else np.ascontiguousarray(turn(pixels))
     return upright
 
 
 def exif_of(picture: Image.Image) -> tuple[bytes, int]:
-    """The EXIF block without its orientation, and the orientation."""
-    # The method of the base class, because the one of PNG decodes all pixels to look behind them.
+    """Return the EXIF block without its orientation, and the orientation."""
+    # The method of the base class: that of PNG decodes all pixels to look for chunks after them.
     exif: Any = Image.Image.getexif(picture)
     orientation = exif.pop(_ORIENTATION, 1) if len(exif) else 1
     block = exif.tobytes().removeprefix(b"Exif\x00\x00") if len(exif) else b""
@@ -60,7 +62,7 @@ def exif_of(picture: Image.Image) -> tuple[bytes, int]:
 
 
 def dpi_of(found: object) -> tuple[float, float] | None:
-    """Dots per inch, across and down, out of what Pillow found; None where it makes no sense."""
+    """Return the dots per inch, across and down, that Pillow found; None if they make no sense."""
     match found:
         case (int() | float() as across, int() | float() as down) if 0 < min(across, down) <= max(across, down) < 65536:
             return float(across), float(down)
@@ -68,13 +70,13 @@ def dpi_of(found: object) -> tuple[float, float] | None:
 
 
 def split_alpha(pixels: Pixels, channels: int) -> tuple[Pixels, Pixels | None]:
-    """Colours and transparency of `(..., channels + 1)` pixels; grey loses its channel axis."""
+    """Split `(..., channels + 1)` pixels into colours and transparency; grey loses its channel axis."""
     colours, alpha = pixels[..., :channels], pixels[..., channels]
     return (colours[..., 0] if channels == 1 else colours), alpha
 
 
 def with_alpha(pixels: Pixels, alpha: Pixels | None) -> Pixels:
-    """Pixels as they are stored: transparency is the last channel."""
+    """Join pixels and transparency, the last channel, for storage."""
     if alpha is None:
         return pixels
     colours = pixels[..., None] if pixels.ndim == alpha.ndim else pixels
@@ -82,18 +84,11 @@ def with_alpha(pixels: Pixels, alpha: Pixels | None) -> Pixels:
 
 
 def require_kind(name: str, pixels: Pixels, axes: str, dtypes: tuple[str, ...]) -> None:
-    """Refuse what a photograph cannot hold as it is."""
+    """Refuse pixels that a photograph cannot hold."""
     if axes not in ("YX", "YXC"):
-        raise ImageFileError(
-            f"{name} holds one plane, with the axes YX or YXC, got {axes} of shape {pixels.shape}: use .tif, .ome.tif "
-            "or .npz"
-        )
-    if pixels.dtype.name not in dtypes or (axes == "YXC" and pixels.shape[2] != 3):
-        kinds = " or ".join(dtypes)
-        raise ImageFileError(
-            f"{name} is written from {kinds}, grey or with 3 colours, got {pixels.dtype} of shape {pixels.shape}: "
-            "use .npy or .tif, or convert it"
-        )
-
-
-ALPHA_KEPT = "its alpha channel is kept as it is: only the colours are worked on"
+        raise cannot_hold(f"the axes {axes} ({times(pixels.shape)})", name, "one plane, YX or YXC", ".tif")
+    if axes == "YXC" and pixels.shape[2] != 3:
+        use = ".npz" if pixels.shape[2] == 1 else ".tif"  # TIFF moves a single channel to the front
+        raise cannot_hold(f"an image with {times(pixels.shape)} values", name, "grey or 3 colours", use)
+    if pixels.dtype.name not in dtypes:
+        raise cannot_hold(f"{pixels.dtype} values", name, " or ".join(dtypes), ".tif")

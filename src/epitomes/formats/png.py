@@ -1,7 +1,7 @@
-"""PNG: 8 and 16 bits, grey and RGB, transparency carried along.
+"""PNG: 8 and 16 bits, grey and RGB, with transparency.
 
-Pillow rounds 16-bit colours to 8 bits and says nothing, so these go through imagecodecs. Text, gamma and the like are
-chunks: they pass from file to file as they are.
+Pillow silently rounds 16-bit colours to 8 bits, so these are decoded by imagecodecs. Text, gamma and other chunks pass
+from file to file unchanged. Pillow's file class is used instead of `Image.open`, whose size limit is below ours.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from typing import BinaryIO
 
 import numpy as np
 from PIL import Image
+from PIL.PngImagePlugin import PngImageFile
 
-from epitomes.formats.errors import ImageFileError, library, require_size
+from epitomes.formats._limits import require_size
+from epitomes.formats.errors import ImageFileError, library, unsupported
 from epitomes.formats.photo import (
     ALPHA_KEPT,
     UPRIGHT,
@@ -38,22 +40,22 @@ _HEAD = 33  # signature and IHDR
 
 
 def read_png(file: BinaryIO, most: int) -> Picture:
-    """Grey or RGB, 8 or 16 bits, whatever the file has."""
+    """Read grey or RGB with 8 or 16 bits, as stored."""
     head = file.read(_HEAD)
     if len(head) < _HEAD or not head.startswith(SIGNATURE) or head[12:16] != b"IHDR":
-        raise ImageFileError("this is not a PNG picture that can be read, whatever its suffix says")
+        raise ImageFileError("this is not a PNG image: correct its suffix, or get another copy")
     width, height, depth, colour = struct.unpack(">IIBB", head[16:26])
     if colour == 3:
-        raise ImageFileError("it is stored as a palette of colours, which is not read: save it as grey or RGB")
+        raise unsupported("a colour palette")
     if depth == 1:
-        raise ImageFileError("it is stored as black and white without greys, which is not read: save it as grey or RGB")
+        raise unsupported("black and white, one bit per pixel")
     require_size((height, width, _BANDS.get(colour, 1)), most)
     content = head + file.read()
     chunks = tuple(_chunks(content))
     if any(name == b"tRNS" for name, _ in chunks):
-        raise ImageFileError("one of its colours stands for transparent: flatten it onto a background first")
+        raise unsupported("an image with a transparent colour", "flatten it onto a background first")
     pixels, info, orientation = _decoded(content, depth)
-    notes = [f"its {depth}-bit greys are read as 8-bit ones"] if depth < 8 else []
+    notes = [f"its {depth}-bit grey values are read as 8-bit values"] if depth < 8 else []
     if orientation != 1:
         pixels = turned(pixels, orientation)
         notes.append(UPRIGHT)
@@ -62,14 +64,14 @@ def read_png(file: BinaryIO, most: int) -> Picture:
         pixels, alpha = split_alpha(pixels, _BANDS[colour] - 1)
         notes.append(ALPHA_KEPT)
     if any(name == b"acTL" for name, _ in chunks):
-        notes.append("it is animated: only the first picture is read")
+        notes.append("it is animated: only the first image is read")
     kept = tuple((name, data) for name, data in chunks if name in _CARRIED and not data.startswith(b"Raw profile type"))
     info = PhotoInfo(info.exif, info.icc, info.dpi, kept)
     return Picture(pixels, "YXC" if pixels.ndim == 3 else "YX", alpha=alpha, metadata=info, notes=tuple(notes))
 
 
 def write_png(picture: Picture) -> bytes:
-    """The file; EXIF, colour profile and chunks of a photograph go with it."""
+    """Encode, with the EXIF data, colour profile and chunks of the source file."""
     require_kind("PNG", picture.pixels, picture.axes, ("uint8", "uint16"))
     content = _encoded(with_alpha(picture.pixels, picture.alpha))
     info = picture.metadata
@@ -80,12 +82,35 @@ def write_png(picture: Picture) -> bytes:
 
 
 def encode_png(pixels: Pixels) -> bytes:
-    """The bytes of a PNG file with these pixels, `(height, width)` or `(height, width, 3)`."""
+    """Encode pixels as a PNG file.
+
+    Parameters
+    ----------
+    pixels : ndarray
+        Grey ``(height, width)`` or RGB ``(height, width, 3)`` pixels, uint8 or uint16.
+
+    Returns
+    -------
+    bytes
+        The content of the file.
+
+    Raises
+    ------
+    ImageFileError
+        If PNG cannot hold the pixels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from epitomes.formats import encode_png
+    >>> encode_png(np.zeros((8, 8), np.uint8))[:4]
+    b'\\x89PNG'
+    """
     return write_png(Picture(pixels))
 
 
 def _decoded(content: bytes, depth: int) -> tuple[Pixels, PhotoInfo, int]:
-    with Image.open(BytesIO(content), formats=("PNG",)) as picture:
+    with PngImageFile(BytesIO(content)) as picture:
         exif, orientation = exif_of(picture)
         info = PhotoInfo(exif, picture.info.get("icc_profile") or b"", dpi_of(picture.info.get("dpi")))
         if depth < 16:
@@ -104,7 +129,7 @@ def _encoded(pixels: Pixels) -> bytes:
 
 
 def _chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Names and contents of all chunks but the pixels; a file that ends too early ends the list, too."""
+    """Yield names and contents of all chunks but the pixels, up to the end of the file, which may come early."""
     at = len(SIGNATURE)
     while at + 12 <= len(content):
         (length,) = struct.unpack(">I", content[at : at + 4])

@@ -1,4 +1,4 @@
-"""The formats, as a table. A new one is a reader, a writer and a line."""
+"""The table of formats. A new format is a reader, a writer and an entry."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ STREAM = "-"  # stdin or stdout
 
 @dataclass(frozen=True)
 class Format:
-    """One kind of file. Readers get the open file and the most values to read; writers check what they can hold."""
+    """A format of single files. Readers get the open file and the largest number of values; writers return bytes."""
 
     name: str
     suffixes: tuple[str, ...]
     read: Callable[[BinaryIO, int], Picture]
     write: Callable[[Picture], bytes] | None = None
-    carries: type | None = None  # what of other pictures of its family it writes back
-    axes: bool = True  # whether it keeps the meaning of axes
-    spacing: str = ""  # axes whose distances and units it keeps
+    carries: type | None = None  # metadata of its family that it can write
+    axes: bool = True  # whether it keeps the letters of the axes
+    spacing: str = ""  # axes whose spacing and units it keeps
     alpha: bool = False  # whether it keeps transparency
-    instead: str = ""  # what to write, where it is not written
+    instead: str = ""  # suffixes to use, if it cannot be written
 
 
 @dataclass(frozen=True)
 class FolderFormat:
-    """A format that is a folder: readers get its path, writers fill a new one."""
+    """A format whose images are directories. Readers get the path; writers fill a new directory."""
 
     name: str
     suffixes: tuple[str, ...]
     read: Callable[[Path, int], Picture]
     write: Callable[[Picture, Path], None]
-    marks: Sequence[str]  # files of which one is in every such folder
+    marks: Sequence[str]  # every such directory holds one of these files
     carries: type | None = None
     axes: bool = True
     spacing: str = LETTERS
@@ -95,34 +95,34 @@ FORMATS: tuple[Format | FolderFormat, ...] = (
     Format("DICOM", (".dcm", ".dicom"), dicom.read_dicom, instead=".nii or .tif"),
     Format("camera RAW", RAW_SUFFIXES, raw.read_raw, instead=".tif"),
     Format("video", (".mkv",), video.read_video, video.write_video, video.VideoInfo, spacing="T"),
-    Format("video", (".mp4", ".m4v", ".mov", ".webm", ".avi"), video.read_video, instead=".mkv, which loses nothing"),
+    Format("video", (".mp4", ".m4v", ".mov", ".webm", ".avi"), video.read_video, instead=".mkv, which is lossless"),
 )
 
 BY_SUFFIX = {suffix: each for each in FORMATS for suffix in each.suffixes}
 
 
 def suffix_of(path: PurePath) -> str:
-    """The longest known suffix of a name, such as `.ome.tif`; else its last one, which no format knows."""
+    """Return the longest known suffix of a name, such as `.ome.tif`; otherwise its last suffix, which is unknown."""
     name = path.name.lower()
     known = [suffix for suffix in BY_SUFFIX if name.endswith(suffix) and len(name) > len(suffix)]
     return max(known, key=len, default=path.suffix)
 
 
 def format_to_read(path: PurePath) -> Format | FolderFormat:
-    """The format that a name says."""
+    """Return the format that the suffix of a name selects."""
     return _named(path, FORMATS, "read")
 
 
 def format_to_write(path: PurePath) -> Format | FolderFormat:
-    """The format that a name says, if it is written."""
+    """Return the format that the suffix of a name selects, if it can be written."""
     found = _named(path, [each for each in FORMATS if each.write is not None], "written")
     if found.write is None and isinstance(found, Format):
-        raise ImageFileError(f"{path}: {found.name} is read and not written: use {found.instead}")
+        raise ImageFileError(f"{path}: {found.name} can be read but not written: use the suffix {found.instead}")
     return found
 
 
 def sniffed(head: bytes) -> str | None:
-    """The suffix of the format that some bytes begin with; compressed FITS and NIfTI cannot be told apart."""
+    """Return the suffix of the format that starts with these bytes. Compressed FITS and NIfTI are not recognised."""
     for suffix, starts in (
         (".png", (png.SIGNATURE,)),
         (".jpg", (b"\xff\xd8\xff",)),
@@ -143,7 +143,7 @@ def sniffed(head: bytes) -> str | None:
 def _named(path: PurePath, offered: Sequence[Format | FolderFormat], verb: str) -> Format | FolderFormat:
     found = BY_SUFFIX.get(suffix_of(path))
     if found is None:
-        ending = f"the suffix {path.suffix!r}" if path.suffix else "no suffix"
+        ending = f"the unknown suffix {path.suffix!r}" if path.suffix else "no suffix"
         known = ", ".join(each.suffixes[0] for each in offered)
-        raise ImageFileError(f"{path} has {ending}, and pictures are {verb} by suffix: use one of {known}")
+        raise ImageFileError(f"{path} has {ending}: files with these suffixes can be {verb}: {known}")
     return found

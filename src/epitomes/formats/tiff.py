@@ -1,7 +1,7 @@
-"""TIFF, BigTIFF, OME-TIFF and ImageJ stacks, read through tifffile.
+"""TIFF, BigTIFF, OME-TIFF and ImageJ stacks, read with tifffile.
 
-The file that was named is the only one that is opened: OME-XML may name others, and is not followed. Sizes of pictures,
-of tiles and of compressed pieces are judged before anything is decoded.
+Only the named file is opened, although OME-XML may refer to others. The sizes of images, tiles and compressed segments
+are checked before anything is decoded.
 """
 
 from __future__ import annotations
@@ -14,48 +14,49 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from epitomes.formats import ome
-from epitomes.formats.errors import ImageFileError, library, overheard, require_size
+from epitomes.formats._limits import require_size
+from epitomes.formats.errors import ImageFileError, library, unsupported
 from epitomes.formats.photo import ALPHA_KEPT, UPRIGHT, split_alpha, turned
-from epitomes.formats.picture import Picture, Pixels
+from epitomes.formats.picture import Picture, Pixels, require_numbers
+from epitomes.formats.tiff_pages import require_pages
 from epitomes.formats.units import short
 
 MAGIC = (b"II*\x00", b"MM\x00*", b"II+\x00", b"MM\x00+")
 
 _NOT_READ = {
-    3: "a palette of colours",
+    3: "a colour palette",
     4: "a transparency mask",
-    5: "colours for print (CMYK)",
+    5: "CMYK colours",
     8: "CIE L*a*b* colours",
     9: "CIE L*a*b* colours",
     10: "CIE L*a*b* colours",
-    32803: "the mosaic of a camera",
+    32803: "the Bayer mosaic of a camera",
     32844: "logarithmic colours",
     32845: "logarithmic colours",
 }
-_ALARMS = ("invalid page offset", "invalid offset to page", "corrupted tag list", "TiffTag 270")  # 270: description
 _RGB, _YCBCR = 2, 6
 _EXACT = {1, 5, 8, 32773, 32946, 34925, 50000}  # none, LZW, Deflate, PackBits, LZMA, Zstandard
 _JPEG = 7
-_LEAST_TILE = 2**22  # values: a tile may be larger than a small picture
+_LEAST_TILE = 2**22  # values: a tile may be larger than a small image
 _TAGS = (
-    *(271, 272, 306, 315, 33432, 700, 33723, 34675),  # makers, dates, rights, XMP, IPTC, ICC
-    *(33550, 33922, 34264, 34735, 34736, 34737, 42112, 42113),  # the place on earth, by GeoTIFF and GDAL
+    *(271, 272, 306, 315, 33432, 700, 33723, 34675),  # maker, date, copyright, XMP, IPTC, ICC
+    *(33550, 33922, 34264, 34735, 34736, 34737, 42112, 42113),  # position on earth: GeoTIFF and GDAL
 )
 _ORIENTATION, _X_RESOLUTION, _Y_RESOLUTION, _RESOLUTION_UNIT = 274, 282, 283, 296
 _INCH, _CENTIMETRE = 2, 3
-_ALPHA = (1, 2)  # extra samples: multiplied into the colours, or not
+_ALPHA = (1, 2)  # extra samples: premultiplied alpha, and not
 
 
 @dataclass(frozen=True, eq=False)
 class TiffInfo:
-    """Carried from TIFF to TIFF."""
+    """Metadata that passes from TIFF to TIFF."""
 
     xml: str = ""  # of OME
     imagej: Mapping[str, Any] | None = None
-    json: Mapping[str, Any] = field(default_factory=dict)  # what users of tifffile wrote beside the shape
+    json: Mapping[str, Any] = field(default_factory=dict)  # what tifffile stores besides the shape
     description: str = ""
     tags: tuple[tuple[int, int, int, Any], ...] = ()  # code, type, count, value
-    resolution: tuple[Any, Any, int] | None = None  # two ratios and their unit
+    resolution: tuple[Any, Any, int] | None = None  # in print: two ratios and their unit
     big: bool = False
     compressed: bool = False
     white_is_zero: bool = False
@@ -63,62 +64,62 @@ class TiffInfo:
 
     @property
     def title(self) -> str:
-        """What is lost elsewhere; how the file was laid out is not missed."""
+        """Name what other formats lose; the loss of the file's structure needs no message."""
         if self.xml:
             return "OME-XML"
         return "the tags of the TIFF file" if self.imagej or self.json or self.description or self.tags else ""
 
 
 def read_tiff(file: BinaryIO, most: int) -> Picture:
-    """The first series of the file: a picture, a stack, a volume."""
+    """Read the first series of the file: an image, a stack or a volume."""
     tifffile = library("tifffile", extra=None, what="TIFF")
     if file.read(4) not in MAGIC:
-        raise ImageFileError("this is not a TIFF picture that can be read, whatever its suffix says")
-    file.seek(0)
-    with overheard("tifffile") as heard, tifffile.TiffFile(file, _multifile=False) as tiff:
+        raise ImageFileError("this is not a TIFF image: correct its suffix, or get another copy")
+    require_pages(file)
+    with tifffile.TiffFile(file, _multifile=False) as tiff:
         if tiff.is_ome:
             ome.require_harmless(tiff.pages[0].description)
         if not tiff.series:
-            raise ImageFileError("this TIFF file holds no picture")
+            raise ImageFileError("this TIFF file holds no image: choose another file")
         series = tiff.series[0]
         page = series.keyframe
         _require_readable(series, page, most)
         info, spacing, units = _described(tiff, series, page)
         pixels, axes, alpha, notes = _arranged(series.asarray(), series.axes, page)
         if tiff.is_ome and series.kind != "ome":
-            notes.append("its OME-XML names other files, which are not opened: only the planes in this one are read")
+            notes.append("its OME-XML refers to other files, which are not opened: only this file is read")
         if len(tiff.series) > 1:
-            notes.append(f"it holds {len(tiff.series)} pictures: the first is read")
-        if any(alarm in words for words in heard for alarm in _ALARMS):
-            raise ImageFileError("this TIFF file is cut short or damaged: not all of its pages can be found")
+            notes.append(f"it holds {len(tiff.series)} images: the first is read")
     return Picture(pixels, axes, spacing, units, alpha, info, notes=tuple(notes))
 
 
 def _require_readable(series: Any, page: Any, most: int) -> None:
-    """Refuse kinds of pixels that are not read, and sizes that the header may promise or hide."""
+    """Refuse unsupported pixels, and sizes above the limit that the header announces or hides."""
     kind = int(page.photometric)
     if kind in _NOT_READ:
-        raise ImageFileError(f"it is stored as {_NOT_READ[kind]}, which is not read: save it as grey or RGB")
+        raise unsupported(_NOT_READ[kind])
     if kind == _YCBCR and int(page.compression) != _JPEG:
-        raise ImageFileError("it is stored as YCbCr colours, which are not read: save it as grey or RGB")
+        raise unsupported("YCbCr colours")
     if int(page.compression) not in _EXACT | {_JPEG}:
         name = getattr(page.compression, "name", page.compression)
-        raise ImageFileError(f"its compression, {name}, is not read: save it with Deflate, LZW or none")
-    if series.dtype is None or series.dtype.kind not in "iuf":
-        found = "black and white without greys" if series.dtype == np.bool_ else f"values of the kind {series.dtype}"
-        raise ImageFileError(f"it holds {found}, and a picture needs whole numbers or floats of at most 64 bits")
+        raise ImageFileError(f"its compression {name} is not supported: save it with Deflate, LZW or no compression")
+    if series.dtype is None:
+        raise ImageFileError("the type of its values is unknown: save it with integers or floats of at most 64 bits")
+    if series.dtype == np.bool_:
+        raise unsupported("black and white, one bit per pixel")
+    require_numbers(series.dtype)
     require_size(series.shape, most)
     require_size(page.chunks, max(most, _LEAST_TILE))
     if any(each is None for each in series.pages):
-        raise ImageFileError("some of its planes are not in this file: save it as one file")
-    if int(page.compression) != 1:  # a piece much longer than its pixels hides something
+        raise ImageFileError("some of its planes are in other files: save it as one file")
+    if int(page.compression) != 1:  # a segment much longer than its pixels hides something
         room = 2 * math.prod(page.chunks) * series.dtype.itemsize + 2**16
         if any(count > room for each in series.pages for count in each.databytecounts):
-            raise ImageFileError("a compressed piece of it is far longer than its pixels: the file is damaged")
+            raise ImageFileError("it is damaged (a compressed segment is far longer than its pixels): get another copy")
 
 
 def _arranged(pixels: Pixels, axes: str, page: Any) -> tuple[Pixels, str, Pixels | None, list[str]]:
-    """Colours last, upright, transparency apart, axes in our letters."""
+    """Move colours last, turn the image upright, split off transparency, and translate the axes."""
     notes = []
     if "S" in axes and not axes.endswith("S"):  # colours in planes of their own
         pixels = np.moveaxis(pixels, axes.index("S"), -1)
@@ -137,7 +138,7 @@ def _arranged(pixels: Pixels, axes: str, page: Any) -> tuple[Pixels, str, Pixels
 
 
 def _letters(axes: str) -> str:
-    """tifffile's letters in ours: S, samples, are channels; a sequence of unknown meaning is a depth, else a time."""
+    """Translate tifffile's letters: S, samples, becomes C; a sequence of unknown meaning becomes Z, otherwise T."""
     letters = list(axes.replace("C", "?") if "S" in axes else axes)
     for i, letter in enumerate(letters):
         if letter == "S":
@@ -145,13 +146,13 @@ def _letters(axes: str) -> str:
         elif letter not in "TZCYX":
             free = [each for each in "ZTC" if each not in axes and each not in letters]
             if not free:
-                raise ImageFileError(f"it has the axes {axes}, more than time, depth, channel, height and width")
+                raise ImageFileError(f"it has more axes ({axes}) than T, Z, C, Y and X: extract a part of it first")
             letters[i] = free[0]
     return "".join(letters)
 
 
 def _described(tiff: Any, series: Any, page: Any) -> tuple[TiffInfo, dict[str, float], dict[str, str]]:
-    """What is carried along, and spacing with its units, wherever this kind of TIFF keeps them."""
+    """Read the metadata, and the spacing with its units, where this kind of TIFF stores them."""
     spacing: dict[str, float] = {}
     units: dict[str, str] = {}
     xml, imagej, json, description = "", None, {}, ""
@@ -171,7 +172,7 @@ def _described(tiff: Any, series: Any, page: Any) -> tuple[TiffInfo, dict[str, f
         description = page.description if page.description1 else ""
     else:
         description = page.description
-    if not spacing and unit == _CENTIMETRE and across and down:  # inches are about paper
+    if not spacing and unit == _CENTIMETRE and across and down:  # inches are for print
         spacing, units = {"X": across, "Y": down}, {"X": "cm", "Y": "cm"}
     printed = (*ratios, unit) if unit in (_INCH, _CENTIMETRE) and across and down else None
     info = TiffInfo(
@@ -202,7 +203,7 @@ def _imagej_spacing(found: Mapping[str, Any], across: float, down: float) -> tup
 
 
 def _step(ratio: Any) -> float:
-    """The distance that a resolution, a ratio of dots per unit, stands for; 0 where there is none."""
+    """Convert a resolution, a ratio of dots per unit, to a spacing; 0 if there is none."""
     match ratio:
         case (int(dots), int(length)) if dots > 0 and length > 0:
             return length / dots
@@ -210,7 +211,7 @@ def _step(ratio: Any) -> float:
 
 
 def _numbers(found: Any) -> dict[str, float]:
-    """The entries of a mapping that are distances: a file may say anything."""
+    """Return the entries of a mapping that are valid distances, because a file may hold anything."""
     pairs = found.items() if isinstance(found, Mapping) else ()
     return {
         str(letter): float(step)

@@ -1,7 +1,7 @@
-"""TIFF, BigTIFF, OME-TIFF and ImageJ stacks, written through tifffile.
+"""TIFF, BigTIFF, OME-TIFF and ImageJ stacks, written with tifffile.
 
-A picture goes back to the kind of TIFF that it came from, with its description and tags. One from elsewhere becomes a
-plain TIFF whose axes, spacing and units stand in a line of JSON, as tifffile writes and reads it.
+A picture is written as the kind of TIFF that it was read from, with its description and tags. A picture from another
+format becomes a plain TIFF whose axes, spacing and units are in a line of JSON, as tifffile writes and reads it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from epitomes.formats import ome
-from epitomes.formats.errors import ImageFileError, library
+from epitomes.formats.errors import cannot_hold, library
 from epitomes.formats.photo import with_alpha
 from epitomes.formats.picture import Picture, Pixels, colour_last, ordered
 from epitomes.formats.tiff import TiffInfo
@@ -25,7 +25,7 @@ _CENTIMETRE = 3
 
 
 def write_tiff(picture: Picture, *, big: bool = False) -> bytes:
-    """A TIFF file of the kind that the picture came from, else a plain one; `big`: with addresses of 64 bits."""
+    """Encode as the kind of TIFF that the picture was read from, otherwise as plain TIFF; `big`: as BigTIFF."""
     info = _info(picture)
     if info.xml and picture.pixels.dtype.name in ome.DTYPES:
         return _write_ome(picture, info, big)
@@ -39,16 +39,14 @@ def write_tiff(picture: Picture, *, big: bool = False) -> bytes:
 
 
 def write_bigtiff(picture: Picture) -> bytes:
-    """A TIFF with addresses of 64 bits, whatever its size."""
+    """Encode as BigTIFF, whatever the size."""
     return write_tiff(picture, big=True)
 
 
 def write_ome_tiff(picture: Picture) -> bytes:
-    """An OME-TIFF; the OME-XML of the file that the picture came from is kept."""
+    """Encode as OME-TIFF, with the OME-XML of the source file."""
     if picture.pixels.dtype.name not in ome.DTYPES:
-        raise ImageFileError(
-            f"OME-TIFF holds {', '.join(ome.DTYPES)}, got {picture.pixels.dtype}: use .tif, or convert it"
-        )
+        raise cannot_hold(f"{picture.pixels.dtype} values", "OME-TIFF", ", ".join(ome.DTYPES), ".tif")
     return _write_ome(picture, _info(picture), False)
 
 
@@ -57,7 +55,7 @@ def _info(picture: Picture) -> TiffInfo:
 
 
 def _stored(picture: Picture, colours: Container[int] = range(2, 65536)) -> tuple[Pixels, str]:
-    """Pixels and axes as TIFF has them: planes "YX" last, or "YXS" where a pixel holds its colours together."""
+    """Return pixels and axes as TIFF stores them: planes "YX" last, or "YXS" if the colours of a pixel are adjacent."""
     together = colour_last(picture.axes) and picture.pixels.shape[-1] in colours
     inner = "YXC" if together else "YX"
     outer = "".join(letter for letter in picture.axes if letter not in inner)
@@ -78,7 +76,7 @@ def _write_ome(picture: Picture, info: TiffInfo, big: bool) -> bytes:
 
 
 def _imagej_holds(picture: Picture) -> bool:
-    """ImageJ knows three dtypes, colours of 8 bits, and one order of axes."""
+    """Return whether ImageJ can hold the picture: it has three dtypes, 8-bit colours and one order of axes."""
     _, axes = _stored(picture)
     in_order = axes == "".join(letter for letter in "TZCYXS" if letter in axes)
     colour = "S" not in axes or (picture.pixels.dtype == np.uint8 and picture.pixels.shape[-1] == 3)
@@ -101,7 +99,7 @@ def _write_imagej(picture: Picture, info: TiffInfo) -> bytes:
 
 
 def _encoded(picture: Picture, pixels: Pixels, axes: str, *, big: bool, resolution: Any = None, **more: Any) -> bytes:
-    """The bytes of the file; `more` goes to tifffile."""
+    """Encode the file; `more` goes to tifffile."""
     info = _info(picture)
     colour = axes.endswith("S") and pixels.shape[-1] >= 3 and picture.pixels.shape[-1] == 3
     more["photometric"] = "rgb" if colour else "miniswhite" if info.white_is_zero else "minisblack"
@@ -128,7 +126,7 @@ def _encoded(picture: Picture, pixels: Pixels, axes: str, *, big: bool, resoluti
 
 
 def _resolution(picture: Picture, info: TiffInfo) -> dict[str, Any]:
-    """Dots per centimetre from the spacing, or what the file said of its size on paper."""
+    """Return the resolution in print of the source file, otherwise dots per centimetre from the spacing."""
     if info.resolution is not None:
         across, down, unit = info.resolution
         return {"resolution": (across, down), "resolutionunit": unit}

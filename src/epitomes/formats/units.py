@@ -1,4 +1,4 @@
-"""Units of spacing: one short spelling each, and changes between those of length and of time."""
+"""Units of spacing: one short spelling for each, and conversion between units of length and of time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SPELLINGS = {
     **dict.fromkeys(("pixel", "pixels", "unknown"), ""),
 }
 
-FULL_NAMES = {  # as OME-Zarr spells them
+FULL_NAMES = {  # spelling of OME-Zarr
     "m": "meter",
     "cm": "centimeter",
     "mm": "millimeter",
@@ -45,7 +45,7 @@ FULL_NAMES = {  # as OME-Zarr spells them
 
 
 def short(unit: str) -> str:
-    """The spelling that is used here; units that are not known stay as they are.
+    """Return the short spelling of a unit; unknown units are returned unchanged.
 
     >>> short("micrometer"), short("sec"), short("pixel"), short("deg")
     ('um', 's', '', 'deg')
@@ -54,17 +54,17 @@ def short(unit: str) -> str:
 
 
 def is_length(unit: str) -> bool:
-    """Whether it is one of the units of length known here."""
+    """Return whether it is a known unit of length."""
     return unit in _LENGTHS
 
 
 def is_time(unit: str) -> bool:
-    """Whether it is one of the units of time known here."""
+    """Return whether it is a known unit of time."""
     return unit in _TIMES
 
 
 def converted(step: float, unit: str, goal: str) -> float | None:
-    """A distance in another unit; None where one does not say how much of the other it is.
+    """Convert a distance to another unit; return None if the units do not measure the same quantity.
 
     >>> converted(0.5, "um", "mm"), converted(1, "s", "mm"), converted(2.5, "mm", "mm")
     (0.0005, None, 2.5)

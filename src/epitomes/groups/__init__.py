@@ -1,7 +1,7 @@
 """Groups of similar patches: found by block matching, estimated together, put back into the image."""
 
 from epitomes.groups._estimate import estimate
-from epitomes.groups.matching import Matching, Reference
+from epitomes.groups.matching import Matching
 from epitomes.groups.shrinkage import LowRank, SharedAtoms, Shrinker
 
-__all__ = ["LowRank", "Matching", "Reference", "SharedAtoms", "Shrinker", "estimate"]
+__all__ = ["LowRank", "Matching", "SharedAtoms", "Shrinker", "estimate"]

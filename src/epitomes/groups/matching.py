@@ -1,8 +1,4 @@
-"""Matching: which patches of an image are alike.
-
-References stand on a grid. Each is compared with all patches of a window around it, and the nearest become its group.
-The distance of two patches is the mean of their squared differences.
-"""
+"""Matching: which patches of an image are similar."""
 
 from __future__ import annotations
 
@@ -21,32 +17,67 @@ Planar = NDArray[np.float32]  # (channels, planes, height, width)
 
 @dataclass(frozen=True, kw_only=True)
 class Matching:
-    """How groups are found. A grey image is one plane; the planes of a volume or video are searched, too."""
+    """How groups of similar patches are found (block matching).
 
-    patch: tuple[int, int, int]  # planes, height, width
-    reach: tuple[int, int, int] = (0, 18, 18)  # how far from the reference, each way
-    stride: tuple[int, int, int] = (1, 4, 4)  # from one reference to the next
-    n_matches: int = 64  # members of a group, at most
-    limit: float | None = None  # the largest distance of a member, in squared grey levels
-    n_least: int = 12  # members of a group, even if they are further away
+    References stand on a grid. Each is compared with every patch of the search window around it, and the nearest ones
+    form its group. The reference itself is the first member.
+
+    Parameters
+    ----------
+    patch : tuple of int
+        Planes, height and width of a patch. A grey or colour image is one plane.
+    search_radius : tuple of int, default: (0, 18, 18)
+        How far from the reference members may be, each way: planes, rows and columns.
+    stride : tuple of int, default: (1, 4, 4)
+        Distance from one reference to the next. It must not be longer than the patch.
+    group_size : int, default: 64
+        Largest number of members.
+    threshold : float, optional
+        Largest distance of a member. Default: none, so that groups are as large as they can be.
+    least_members : int, default: 12
+        Members that a group has even if they are beyond the threshold.
+
+    See Also
+    --------
+    estimate : Find groups and estimate an image from them.
+
+    Notes
+    -----
+    The distance of two patches is the mean of their squared differences over all pixels and channels, so the threshold
+    is in squared grey levels and does not depend on the size of the patch.
+
+    Examples
+    --------
+    >>> from epitomes.groups import Matching
+    >>> matching = Matching(patch=(1, 8, 8), group_size=32, threshold=100.0)
+    >>> matching.size
+    64
+    """
+
+    patch: tuple[int, int, int]
+    search_radius: tuple[int, int, int] = (0, 18, 18)
+    stride: tuple[int, int, int] = (1, 4, 4)
+    group_size: int = 64
+    threshold: float | None = None
+    least_members: int = 12
 
     def __post_init__(self) -> None:
-        for name in ("patch", "reach", "stride"):
+        for name in ("patch", "search_radius", "stride"):
             if len(getattr(self, name)) != 3:
                 raise ValueError(f"{name} needs planes, height and width, got {getattr(self, name)}")
         for name in ("patch", "stride"):
             for side in getattr(self, name):
                 whole(name, side, least=1)
-        for far in self.reach:
-            whole("reach", far, least=0)
-        whole("n_matches", self.n_matches, least=1)
-        whole("n_least", self.n_least, least=1)
-        if self.limit is not None:
-            positive("limit", self.limit, zero=True)
+        for far in self.search_radius:
+            whole("search_radius", far, least=0)
+        whole("group_size", self.group_size, least=1)
+        whole("least_members", self.least_members, least=1)
+        if self.threshold is not None:
+            positive("threshold", self.threshold, zero=True)
 
     @property
     def size(self) -> int:
-        """Pixels of a patch, in one channel."""
+        """Number of pixels of a patch in one channel."""
         return int(np.prod(self.patch))
 
 
@@ -75,22 +106,22 @@ def references(matching: Matching, shape: tuple[int, ...], n_lines: int) -> Iter
 def matches(
     image: Planar, matching: Matching, reference: Reference, stop: Stop
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Places of the members of each group, `(n, n_matches)`, nearest first, and how many of them belong to it."""
+    """Places of the members of each group, `(n, group_size)`, nearest first, and how many of them belong to it."""
     places, distances = kernels.match(
         image,
         matching.patch,
-        matching.reach,
+        matching.search_radius,
         reference.plane,
         reference.tops,
         reference.lefts,
-        matching.n_matches,
+        matching.group_size,
         stop,
     )
     present = np.isfinite(distances).sum(axis=1)
-    if matching.limit is None:
+    if matching.threshold is None:
         return places, present.astype(np.int32)
-    near = (np.isfinite(distances) & (distances <= matching.limit * matching.size * len(image))).sum(axis=1)
-    return places, np.maximum(near, np.minimum(present, matching.n_least)).astype(np.int32)
+    near = (np.isfinite(distances) & (distances <= matching.threshold * matching.size * len(image))).sum(axis=1)
+    return places, np.maximum(near, np.minimum(present, matching.least_members)).astype(np.int32)
 
 
 def _positions(size: int, side: int, step: int) -> NDArray[np.int64]:

@@ -1,8 +1,4 @@
-"""Shrinkers: what is believed of a group of similar patches.
-
-`LowRank`: the members differ from their mean in few directions. `SharedAtoms`: besides, these directions lie in the
-span of a few atoms of a dictionary, the same for all members.
-"""
+"""Shrinkers: what is assumed of a group of similar patches, and how its members are estimated from that."""
 
 from __future__ import annotations
 
@@ -17,17 +13,67 @@ from epitomes.checks import Array, positive, whole
 
 
 class Shrinker(Protocol):
-    """Anything that tells the kernel what to do with groups of patches of `m` pixels, all channels counted."""
+    """Contract of shrinkers: settings for the kernel that estimates the members of a group together.
 
-    def shrinkage(self, m: int, channels: int) -> kernels.Shrinkage: ...
+    See Also
+    --------
+    LowRank : Members differ from their mean in few directions.
+    SharedAtoms : Members share few atoms of a dictionary.
+
+    Examples
+    --------
+    >>> from epitomes.groups import LowRank
+    >>> LowRank(strength=2.0).shrinkage(64, 1).strength
+    2.0
+    """
+
+    def shrinkage(self, m: int, channels: int) -> kernels.Shrinkage:
+        """Return the settings of the kernel.
+
+        Parameters
+        ----------
+        m : int
+            Number of values of a patch, all channels counted.
+        channels : int
+            Number of channels among them.
+
+        Returns
+        -------
+        kernels.Shrinkage
+            Settings, with the atoms prepared.
+        """
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class LowRank:
-    """Shrink the singular values of the group, less its mean patch, by the weighted nuclear norm's rule.
+    """Shrink a group to low rank: members differ from their mean in few directions.
 
-    A singular value y becomes `(y + sqrt(y^2 - 4 C)) / 2` with `C = 2 strength sqrt(n) level^2`, or 0 if `y^2 < 4 C`,
-    for n members and noise of standard deviation `level`.
+    Parameters
+    ----------
+    strength : float, default: 2.83
+        How strongly singular values are shrunk, see Notes.
+
+    See Also
+    --------
+    SharedAtoms : The same within the span of a few atoms.
+
+    Notes
+    -----
+    The singular values y of the group, less its mean patch, follow the rule of the weighted nuclear norm [1]_: y
+    becomes ``(y + sqrt(y**2 - 4 * C)) / 2`` with ``C = 2 * strength * sqrt(n) * level**2``, or 0 if
+    ``y**2 < 4 * C``, for n members and noise of standard deviation ``level``.
+
+    References
+    ----------
+    .. [1] S. Gu, L. Zhang, W. Zuo, X. Feng, "Weighted nuclear norm minimization with application to image denoising",
+       CVPR 2014.
+
+    Examples
+    --------
+    >>> from epitomes.groups import LowRank
+    >>> LowRank()
+    LowRank(strength=2.83)
     """
 
     strength: float = 2.83
@@ -36,40 +82,111 @@ class LowRank:
         positive("strength", self.strength, zero=True)
 
     def shrinkage(self, m: int, channels: int) -> kernels.Shrinkage:
+        """Return the settings of the kernel.
+
+        Parameters
+        ----------
+        m : int
+            Number of values of a patch, all channels counted.
+        channels : int
+            Number of channels among them.
+
+        Returns
+        -------
+        kernels.Shrinkage
+            Settings without atoms.
+        """
         none = np.empty((0, m), np.float32)
         return kernels.Shrinkage(none, none, 1, 0, 0.0, self.strength, False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SharedAtoms:
-    """Choose atoms on the nearest members together, by simultaneous pursuit; then low rank within their span.
+    """Code a group jointly: its members share few atoms of a dictionary, and their codes have low rank.
 
-    The mean of each channel is always kept. Atoms are added until what is left of a voter is `bound` times the
-    variance of the noise for each of its pixels: about 1 where the voters are noisy, near 0 where they are estimates.
-    A group that `most_atoms` leave with more error than noise has is shrunk in directions of its own, as by `LowRank`.
+    Parameters
+    ----------
+    atoms : ndarray
+        Dictionary ``(p, m)``. The mean of each channel is removed from the atoms, and they are scaled to norm one.
+    bound : float
+        Error at which the pursuit stops, for each pixel and in variances of the noise: about 1 where atoms are chosen
+        on noisy members, near 0 where they are chosen on estimates.
+    selection_size : int, default: 16
+        Number of members, the nearest ones, on which the atoms are chosen.
+    most_atoms : int, default: 20
+        Largest number of atoms.
+    strength : float, default: 2.2
+        How strongly the codes are shrunk to low rank: see `LowRank`.
+    by_rank : bool, default: False
+        Whether a group weighs ``1 / (1 + r)`` in the average, with r the number of directions kept, instead of 1.
+
+    See Also
+    --------
+    LowRank : Shrink in all directions.
+
+    Notes
+    -----
+    Atoms are chosen by simultaneous orthogonal matching pursuit [1]_ on the guide image. The mean of each channel is
+    always kept. A group that `most_atoms` leave with more error than the noise has is shrunk in directions of its own,
+    as by `LowRank`.
+
+    References
+    ----------
+    .. [1] J. A. Tropp, A. C. Gilbert, M. J. Strauss, "Algorithms for simultaneous sparse approximation", Signal
+       Processing 86, 2006.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from epitomes.groups import Matching, SharedAtoms, estimate
+    >>> rng = np.random.default_rng(0)
+    >>> noisy = rng.standard_normal((1, 1, 24, 24)).astype(np.float32)
+    >>> shrinker = SharedAtoms(atoms=rng.standard_normal((100, 36)), bound=1.0)
+    >>> flat = estimate(noisy, matching=Matching(patch=(1, 6, 6)), shrinker=shrinker, level=1.0)
+    >>> bool(flat.std() < 0.3)
+    True
     """
 
-    atoms: Array  # (p, m): any dictionary; what the means explain is taken off, and atoms are made unit
+    atoms: Array
     bound: float
-    n_voters: int = 16
+    selection_size: int = 16
     most_atoms: int = 20
     strength: float = 2.2
-    by_rank: bool = False  # weigh estimates by 1 / (1 + directions kept)
+    by_rank: bool = False
 
     def __post_init__(self) -> None:
         positive("bound", self.bound, zero=True)
         positive("strength", self.strength, zero=True)
-        whole("n_voters", self.n_voters, least=1)
+        whole("selection_size", self.selection_size, least=1)
         whole("most_atoms", self.most_atoms, least=1)
 
     def shrinkage(self, m: int, channels: int) -> kernels.Shrinkage:
+        """Return the settings of the kernel.
+
+        Parameters
+        ----------
+        m : int
+            Number of values of a patch, all channels counted.
+        channels : int
+            Number of channels among them.
+
+        Returns
+        -------
+        kernels.Shrinkage
+            Settings with unit atoms.
+
+        Raises
+        ------
+        ValueError
+            If the atoms have another length, or all of them are constant.
+        """
         if self.atoms.ndim != 2 or self.atoms.shape[1] != m:
             raise ValueError(f"atoms need {m} pixels, as the patches, got shape {self.atoms.shape}")
         base = np.kron(np.eye(channels), np.full((1, m // channels), (m // channels) ** -0.5))
         return kernels.Shrinkage(
             base.astype(np.float32),
             _unit(self.atoms, base),
-            self.n_voters,
+            self.selection_size,
             min(self.most_atoms, m - channels),
             self.bound * m,
             self.strength,

@@ -1,8 +1,8 @@
-"""Loops without ideas: the native kernels, or their NumPy specification.
+"""Kernels: the inner loops in native code, or their specification in NumPy.
 
-The instruction set is chosen once, when the package is imported: the best this processor runs, or the one that
-`EPITOMES_ISA` names. `EPITOMES_KERNELS=reference` puts the slow NumPy specification in the place of the native code.
-Bits are the same for any threads, batches and tiles; from one instruction set to another the last ones may differ.
+The instruction set is chosen at import: the best that this processor supports, or the one named by `EPITOMES_ISA`.
+`EPITOMES_KERNELS=reference` replaces the native code by the slow NumPy specification. Results have the same bits for
+any number of threads, batches and tiles. Between instruction sets, the last bits may differ.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ __all__ = [
 
 isas: tuple[str, ...] = tuple(_native.isas())
 
-_DENSE_GRAM_ATOMS = 4096  # beyond, a Gram matrix takes more than 64 MB in float32 and rows are computed when needed
+_DENSE_GRAM_ATOMS = 4096  # above, the Gram matrix takes more than 64 MB in float32: its rows are computed on demand
 
 
 def _chosen() -> str:
@@ -67,7 +67,7 @@ def make_engine(
     *,
     isa: str = isa,
 ) -> Engine:
-    """Prepare unit atoms `(p, m)` for coding; with pictures `(height, width, channels)` the atoms are their windows."""
+    """Prepare unit atoms `(p, m)`: any, or all windows of `pictures` `(height, width, channels)` if these are given."""
     if isa == "reference":
         return ReferenceEngine(unit)
     make: Any = _native.Engine32 if unit.dtype == np.float32 else _native.Engine64
@@ -76,7 +76,7 @@ def make_engine(
 
 
 def gather(image_flat: Array, starts: NDArray[np.intp], offsets: NDArray[np.intp], centre: bool) -> tuple[Array, Array]:
-    """Copy patches `(b, m)` out of the image; with `centre`, take their means `(b,)` away (else means are zeros)."""
+    """Copy patches `(b, m)` from the image; with `centre`, subtract their means `(b,)`, which are zeros otherwise."""
     if isa == "reference":
         return reference_patches.gather(image_flat, starts, offsets, centre)
     native: Any = _native.gather
@@ -110,7 +110,7 @@ def summarise(
 ) -> None:
     """Add coded rows `(n, m)` to the sums of a range of atoms, in place and in the order of the rows.
 
-    The sums are `gram` `(p, p)`, A'A; `cross` `(p, m)`, A'X; and `mass` `(p,)`, the columns of |A| summed.
+    The sums are `gram` `(p, p)`, A'A; `cross` `(p, m)`, A'X; and `mass` `(p,)`, the column sums of |A|.
     """
     if isa == "reference":
         reference_moments.summarise(rows, codes, atoms, gram, cross, mass)
@@ -120,7 +120,7 @@ def summarise(
 
 
 def multiply(left: NDArray[np.float64], right: NDArray[np.float64], out: NDArray[np.float64]) -> None:
-    """`out = left @ right`, every entry summed in an order that depends on the inner length alone."""
+    """Compute `out = left @ right`; the order of each sum depends on the inner dimension only."""
     if isa == "reference":
         reference_moments.multiply(left, right, out)
     else:
@@ -138,11 +138,11 @@ def match(
     n_matches: int,
     stop: Stop,
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Places `(n, n_matches)` and squared distances of the patches most like each reference, nearest first.
+    """Find the patches most similar to each reference: places `(n, n_matches)` and squared distances, nearest first.
 
-    The image is planar, `(channels, planes, height, width)`; references are at `tops` x `lefts` of one plane, and are
+    The image is planar, `(channels, planes, height, width)`. References are at `tops` x `lefts` of one plane and are
     compared with all patches at most `reach` away along planes, height and width. A place is a flat index into one
-    channel. The reference itself comes first, ties follow the order of the places; where there are too few patches,
+    channel. The reference itself comes first, and ties are in the order of the places. If there are too few patches,
     the last one is repeated at an infinite distance.
     """
     n = len(tops) * len(lefts)
@@ -158,7 +158,7 @@ def match(
 def shrink_groups(
     groups: Groups, shrinkage: Shrinkage, total: NDArray[np.float32], weight: NDArray[np.float32], stop: Stop
 ) -> None:
-    """Estimate all members of each group together; add estimates to `total` and their weights to `weight`, in place."""
+    """Estimate the members of each group jointly; add estimates to `total` and weights to `weight`, in place."""
     if isa == "reference":
         reference_groups.shrink_groups(groups, shrinkage, total, weight)
     else:
@@ -167,7 +167,7 @@ def shrink_groups(
 
 
 def decompose(matrix: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Eigenvalues of a symmetric matrix, rising, and its unit eigenvectors as rows."""
+    """Compute the eigenvalues of a symmetric matrix, in ascending order, and its unit eigenvectors as rows."""
     values, vectors = np.empty(len(matrix), np.float32), np.empty(matrix.shape, np.float32)
     if isa == "reference":
         values[:], columns = np.linalg.eigh(matrix)

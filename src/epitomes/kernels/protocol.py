@@ -1,4 +1,4 @@
-"""What a prepared dictionary can do. The native engines and the NumPy reference have this shape."""
+"""The interface of a prepared dictionary, which the native engines and the NumPy reference implement."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.floating[Any]]
-Packed = tuple[NDArray[np.int32], NDArray[np.int32], Array]  # counts (n,), atoms (nnz,), values (nnz,), row after row
-Start = tuple[NDArray[np.int64], NDArray[np.int32], Array]  # a CSR matrix: row begins (n + 1,), atoms, values
-Stop = NDArray[np.uint8]  # one byte that another thread may set to end the work early; what comes back is incomplete
+Packed = tuple[NDArray[np.int32], NDArray[np.int32], Array]  # counts (n,), atoms (nnz,), values (nnz,), row by row
+Start = tuple[NDArray[np.int64], NDArray[np.int32], Array]  # a CSR matrix: row pointers (n + 1,), atoms, values
+Stop = NDArray[np.uint8]  # one byte that another thread sets to stop the work early; the result is then incomplete
 
 
 class Rows(NamedTuple):
     """Patches in memory."""
 
     rows: Array  # (n, m)
-    mask: NDArray[np.uint8] | None  # (n, m), not zero where a pixel is known
+    mask: NDArray[np.uint8] | None  # (n, m), non-zero for known pixels
 
 
 class Windows(NamedTuple):
-    """Patches that are windows of an image, numbered on a grid: a line of windows per value of `tops`, all columns."""
+    """Patches that are windows of an image: for each row position in `tops`, a line of windows at all columns."""
 
     image: Array  # (height, width, channels)
     tops: NDArray[np.int64]
@@ -34,43 +34,43 @@ Source = Rows | Windows
 
 
 class Groups(NamedTuple):
-    """Groups of similar patches: a patch is its place in a planar image and the offsets of its pixels from there.
+    """Groups of similar patches. A patch is given by its place in a planar image and the offsets of its pixels.
 
-    Sums have a layout of their own, in which place `shift` is the first.
+    Sums have their own layout, in which place `shift` is the first.
     """
 
-    noisy: NDArray[np.float32]  # flat: the patches that are estimated
-    guide: NDArray[np.float32]  # flat: the patches that choose the atoms
+    noisy: NDArray[np.float32]  # flat: the image that is estimated
+    guide: NDArray[np.float32]  # flat: the image on which atoms are selected
     offsets: NDArray[np.int64]  # (m,)
     sum_offsets: NDArray[np.int64]  # (m,)
     shift: int
     places: NDArray[np.int32]  # (n, n_matches), nearest first
-    counts: NDArray[np.int32]  # (n,): members of each group
+    counts: NDArray[np.int32]  # (n,): number of members of each group
     levels: NDArray[np.float32]  # (n,): standard deviation of the noise in each group
 
 
 class Shrinkage(NamedTuple):
-    """What is done to a group: project its members on few atoms, the same for all, then shrink singular values.
+    """Estimation of a group: project its members onto a few common atoms, then shrink singular values.
 
-    Nothing is projected without atoms, or where all that voters may choose leave more error than the noise has. The
-    singular values y of the members' codes, less their mean, become `(y + sqrt(y^2 - 4 C)) / 2` with
-    `C = 2 strength sqrt(n) level^2`, or 0 where `y^2 < 4 C`.
+    The projection is omitted if there are no atoms, or if the largest number of atoms leaves an error above the noise
+    level. The singular values y of the codes of the members, minus their mean, become `(y + sqrt(y^2 - 4 C)) / 2` with
+    `C = 2 strength sqrt(n) level^2`, or 0 if `y^2 < 4 C`.
     """
 
-    base: NDArray[np.float32]  # (b, m): orthonormal rows that every group keeps
-    atoms: NDArray[np.float32]  # (p, m): unit, orthogonal to the base
-    n_voters: int  # nearest members that choose atoms
-    most_atoms: int  # that they may choose
-    bound: float  # they choose while their mean squared error is above this many variances of the noise
+    base: NDArray[np.float32]  # (b, m): orthonormal rows that are used in every group
+    atoms: NDArray[np.float32]  # (p, m): unit atoms, orthogonal to the base
+    n_voters: int  # number of nearest members on which atoms are selected
+    most_atoms: int  # largest number of selected atoms
+    bound: float  # atoms are selected while the mean squared error is above this many variances of the noise
     strength: float
-    by_rank: bool  # estimates weigh 1 / (1 + directions kept), or all the same
+    by_rank: bool  # weights of estimates: 1 / (1 + rank), or all equal
 
 
 class Engine(Protocol):
-    """Codes on unit atoms."""
+    """Unit atoms, prepared for coding."""
 
     @property
-    def structural(self) -> bool: ...  # whether windows can be given: they need pictures, and must be faster than rows
+    def structural(self) -> bool: ...  # whether windows are accepted: only with pictures, and if faster than rows
 
     def pursue(self, source: Source, residual: float, n_nonzero: int, least_squares: bool, stop: Stop) -> Packed: ...
 

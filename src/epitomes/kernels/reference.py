@@ -1,4 +1,4 @@
-"""The NumPy specification in the shape of an engine, for `EPITOMES_KERNELS=reference`: slow, never used in silence."""
+"""The NumPy specification as an engine, used only with `EPITOMES_KERNELS=reference` because it is slow."""
 
 from __future__ import annotations
 

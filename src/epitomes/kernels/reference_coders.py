@@ -1,13 +1,13 @@
-"""The coders in plain NumPy: what the native kernels must compute, one patch at a time and in float64.
+"""The coders in plain NumPy: the specification of the native kernels, one patch at a time and in float64.
 
-Slow, short and certain. The pursuits orthogonalise the atoms themselves, the lasso is solved through its dual and shows
-its duality gap, LARS solves its equations anew at every knot. No method is shared with the native kernels, so that they
-cannot make the same mistake.
+Slow, short and reliable. The pursuits orthogonalise the atoms explicitly, the lasso is solved through its dual and
+verified by its duality gap, and LARS solves its equations from scratch at every knot. No method is shared with the
+native kernels, so that they cannot share a mistake.
 
-All codes live on unit atoms `U (p, m)`, zero rows allowed: `x ~ a U`. For atoms `D = diag(norms) U` the problem of the
+Codes refer to unit atoms `U (p, m)`, zero rows allowed: `x ~ a U`. For atoms `D = diag(norms) U` the problem of the
 paper, `1/2|x - b D|^2 + lam sum_j |d_j||b_j|`, has the code `b = on_atoms(a, norms)` (appendix A).
 
-The last four functions work on blocks of rows and are what runs under `EPITOMES_KERNELS=reference`.
+The last four functions work on blocks of rows. They are used with `EPITOMES_KERNELS=reference`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Matrix = NDArray[np.float64]  # (p, m) atoms
 Mask = NDArray[np.bool_]
 Packed = tuple[NDArray[np.int32], NDArray[np.int32], Array]  # counts (n,), indices (nnz,), values (nnz,)
 
-DEPENDENT = 1e-10  # a unit atom whose squared part outside the span of the chosen atoms is below this lies in the span
+DEPENDENT = 1e-10  # below this squared distance from the span of the selected atoms, a unit atom counts as in the span
 ROUNDING = 1e-20  # a squared residual below this share of |x|^2 is zero
 
 
@@ -33,24 +33,24 @@ ROUNDING = 1e-20  # a squared residual below this share of |x|^2 is zero
 
 
 def omp(x: Vector, unit_atoms: Matrix, residual: float, n_nonzero: int) -> Vector:
-    """Orthogonal matching pursuit: add the atom with the largest `|<r, u_j>|`, then fit all chosen atoms again."""
+    """Orthogonal matching pursuit: add the atom with the largest `|<r, u_j>|`, then fit all selected atoms again."""
     return _pursuit(x, unit_atoms, residual, n_nonzero, least_squares=False)
 
 
 def ols(x: Vector, unit_atoms: Matrix, residual: float, n_nonzero: int) -> Vector:
-    """Orthogonal least squares: add the atom after which the residual is smallest, then fit again."""
+    """Orthogonal least squares: add the atom that leaves the smallest residual, then fit again."""
     return _pursuit(x, unit_atoms, residual, n_nonzero, least_squares=True)
 
 
 def _pursuit(x: Vector, unit: Matrix, residual: float, n_nonzero: int, *, least_squares: bool) -> Vector:
     rest = x.copy()
-    free = unit.copy()  # the atoms without their parts in the span of the chosen ones
+    free = unit.copy()  # the atoms without their components in the span of the selected ones
     chosen: list[int] = []
     bound = max(residual, ROUNDING * float(x @ x))
     while len(chosen) < n_nonzero and rest @ rest > bound:
         left = _dots(free, free)
         score = _dots(free, rest) ** 2  # equals <u_j, r>^2, because r is orthogonal to the span
-        if least_squares:  # then score_j is what atom j takes off |r|^2
+        if least_squares:  # score_j is the decrease of |r|^2 by atom j
             score = np.divide(score, left, out=np.zeros_like(score), where=left >= DEPENDENT)
         score[chosen] = 0.0
         best = int(np.argmax(score))  # the first of equals
@@ -69,16 +69,16 @@ def _pursuit(x: Vector, unit: Matrix, residual: float, n_nonzero: int, *, least_
 def masked_pursuit(
     x: Vector, unit: Matrix, residual: float, n_nonzero: int, known: Mask, *, least_squares: bool = False
 ) -> Vector:
-    """Pursuit on the known pixels, on atoms of norm one there; the bound shrinks with the share of known pixels."""
+    """Run a pursuit on the known pixels, with unit norm there; the bound is scaled by the share of known pixels."""
     part = unit[:, known]
     norms = np.sqrt(_dots(part, part))
-    norms[norms**2 < DEPENDENT] = np.inf  # an atom whose pixels are all hidden explains nothing: make it a zero atom
+    norms[norms**2 < DEPENDENT] = np.inf  # an atom without known pixels becomes a zero atom
     bound = residual * known.sum() / known.size
     return _pursuit(x[known], part / norms[:, None], bound, n_nonzero, least_squares=least_squares) / norms
 
 
 def _dots(rows: Matrix, other: NDArray[np.float64]) -> Vector:
-    """Dot products row by row, each in the same order of sums, so that equal atoms are exact ties."""
+    """Compute dot products row by row, in one order of summation, so that equal atoms are exact ties."""
     products: Vector = (rows * other).sum(axis=1)
     return products
 
@@ -87,33 +87,33 @@ def _dots(rows: Matrix, other: NDArray[np.float64]) -> Vector:
 
 
 def lasso_code(x: Vector, unit: Matrix, lam: float, positive: bool = False, tol: float = 1e-10) -> Vector:
-    """The minimiser of `1/2|x - a U|^2 + lam |a|_1`, over `a >= 0` if `positive`. The rows of U may have any norm.
+    """Minimise `1/2|x - a U|^2 + lam |a|_1`, over `a >= 0` if `positive`. The rows of U may have any norm.
 
-    The best residual is the point nearest to x that satisfies `|<u_j, r>| <= lam` for all j (`<u_j, r> <= lam` if
-    `positive`), and the code holds the multipliers of these walls. Lawson and Hanson (chapter 23) turn such a least
-    distance problem into one non-negative least squares problem, which ends after finitely many exact steps.
-    A masked patch is the same problem on the known columns of x and U: the price stays that of the full atoms.
+    The optimal residual is the point nearest to x that satisfies `|<u_j, r>| <= lam` for all j (`<u_j, r> <= lam` if
+    `positive`), and the coefficients are the multipliers of these constraints. Lawson and Hanson (chapter 23) reduce
+    such a least distance problem to a non-negative least squares problem, which finitely many exact steps solve. A
+    masked patch is the same problem on the known columns of x and U: the penalty uses the norms of the whole atoms.
     """
     size = float(np.linalg.norm(x))
     walls = unit if positive else np.concatenate([unit, -unit])
     if size == 0.0 or (walls @ x).max() <= lam:
         return np.zeros(len(unit))
-    beyond = walls @ (x / size) - lam / size  # how far x lies behind each wall, in units of |x|
+    beyond = walls @ (x / size) - lam / size  # violation of each constraint by x, in units of |x|
     goal = np.append(np.zeros(x.size), 1.0)
     push = _nonnegative_least_squares(np.column_stack([-walls, beyond]), goal)
     both = push * size / (1.0 - beyond @ push)
     code: Vector = both if positive else both[: len(unit)] - both[len(unit) :]
     gap = float(duality_gap(x, unit, code, lam, positive))
-    if not gap <= tol * size**2:  # a NaN is no proof
+    if not gap <= tol * size**2:  # written so that NaN fails too
         raise ArithmeticError(f"the reference lasso has a duality gap of {gap:.2g} at |x|^2 = {size**2:.2g}")
     return code
 
 
 def _nonnegative_least_squares(rows: Matrix, goal: Vector) -> Vector:
-    """`min |u rows - goal|` over `u >= 0`, by the active set method of Lawson and Hanson, all fits from scratch."""
+    """Minimise `|u rows - goal|` over `u >= 0` by the active set method of Lawson and Hanson, all fits from scratch."""
     u = np.zeros(len(rows))
     used = np.zeros(len(rows), dtype=bool)
-    barred = used.copy()  # rows that rounding alone makes attractive, until the next progress
+    barred = used.copy()  # rows that enter only because of rounding, until the next progress
     for _ in range(100 + 10 * len(rows)):
         slope = np.where(used | barred, -np.inf, rows @ (goal - u @ rows))
         best = int(np.argmax(slope))
@@ -126,7 +126,7 @@ def _nonnegative_least_squares(rows: Matrix, goal: Vector) -> Vector:
                 u[used] = fit
                 barred &= not used[best]
                 break
-            now = u[used]  # walk towards the fit until the first row stops pushing, and leave that row out
+            now = u[used]  # move towards the fit until the first coefficient is zero, and remove its row
             room = np.where(fit > 0.0, np.inf, now / np.maximum(now - fit, 1e-300))
             step = float(room.min())
             u[used] = np.where(room > step, now + step * (fit - now), 0.0)
@@ -140,9 +140,9 @@ def _nonnegative_least_squares(rows: Matrix, goal: Vector) -> Vector:
 def duality_gap(
     x: NDArray[np.float64], unit: Matrix, code: NDArray[np.float64], lam: float, positive: bool = False
 ) -> NDArray[np.float64]:
-    """How far, at most, the lasso objective at `code` lies above its minimum; for one patch or for rows of patches.
+    """Bound the distance of the lasso objective at `code` from its minimum, for one patch or for rows of patches.
 
-    The residual, shrunk until no atom sees more than lam, is a point of the dual problem
+    The residual, scaled until no correlation exceeds lam, is a point of the dual problem
     `max 1/2|x|^2 - 1/2|x - t|^2` over `|<u_j, t>| <= lam`. Any such point bounds the minimum from below.
     """
     rest = x - code @ unit
@@ -154,7 +154,7 @@ def duality_gap(
 
 
 def on_atoms(code: NDArray[np.float64], norms: Vector) -> NDArray[np.float64]:
-    """Codes of the atoms `diag(norms) U` from codes of the unit atoms U; zero atoms keep zero."""
+    """Convert codes on the unit atoms U to codes on the atoms `diag(norms) U`; zero atoms keep zero."""
     return np.divide(code, norms, out=np.zeros_like(code), where=norms > 0.0)
 
 
@@ -162,24 +162,24 @@ def on_atoms(code: NDArray[np.float64], norms: Vector) -> NDArray[np.float64]:
 
 
 def lars(x: Vector, unit: Matrix, lam: float, positive: bool = False) -> tuple[Vector, Matrix]:
-    """The lasso path from the first atom down to `lam`: its knots `(k,)`, falling, and the codes there `(k, p)`.
+    """Compute the lasso path down to `lam`: its knots `(k,)`, in decreasing order, and the codes there `(k, p)`.
 
-    Between two knots the support S and its signs s stay, and the code moves on a line: on S it is the least squares
-    fit minus `t G_S^-1 s`. At a knot an outer atom reaches the correlation t, or a coefficient reaches zero.
-    The last row is the solution; if no atom reaches lam, the path is the empty code at lam.
+    Between two knots the support S and its signs s are constant, and the code is linear: on S it is the least squares
+    fit minus `t G_S^-1 s`. At a knot an atom outside S reaches the correlation t, or a coefficient reaches zero.
+    The last row is the solution. If no atom reaches lam, the path is the empty code at lam.
     """
     seen = unit @ x if positive else np.abs(unit @ x)
     t = float(seen.max())
     knots, codes = [max(t, lam)], [np.zeros(len(unit))]
     support = [int(np.argmax(seen))]
-    shut: list[int] = []  # atoms in the span of the support: their correlations keep step with t
+    shut: list[int] = []  # atoms in the span of the support: their correlations stay equal to t
     for _ in range(100 + 20 * len(unit)):
         if t <= lam:
             return np.array(knots), np.array(codes)
         signs = np.sign(unit[support] @ (x - codes[-1] @ unit))
         inverse = np.linalg.pinv(unit[support])  # (m, |S|): x @ inverse is the least squares fit
         fit, pull = x @ inverse, inverse.T @ inverse @ signs  # the coefficients are fit - t * pull
-        goes = np.divide(fit, pull, out=np.full(len(fit), -1.0), where=signs * pull < 0.0)  # the t of their zeros
+        goes = np.divide(fit, pull, out=np.full(len(fit), -1.0), where=signs * pull < 0.0)  # t at their zeros
         comes = _arrivals(unit @ (x - fit @ unit[support]), unit @ (pull @ unit[support]), positive)
         comes[[*support, *shut]] = -1.0
         comer, leaver = int(np.argmax(comes)), int(np.argmax(goes))
@@ -204,7 +204,7 @@ def lars(x: Vector, unit: Matrix, lam: float, positive: bool = False) -> tuple[V
 
 
 def _arrivals(base: Vector, slope: Vector, positive: bool) -> Vector:
-    """Where, as t falls, the correlations `base + t * slope` reach t or -t from inside; -1 where they never do."""
+    """Compute the t at which the correlations `base + t * slope` reach t or -t as t decreases; -1 if they never do."""
     times = np.full(len(base), -1.0)
     for sign in [1.0] if positive else [1.0, -1.0]:
         closing = 1.0 - sign * slope
@@ -213,7 +213,7 @@ def _arrivals(base: Vector, slope: Vector, positive: bool) -> Vector:
 
 
 def _outside(atom: Vector, others: Matrix) -> float:
-    """The squared norm of what the other atoms cannot explain of `atom`."""
+    """Compute the squared distance of `atom` from the span of the others."""
     rest = atom - np.linalg.lstsq(others.T, atom, rcond=None)[0] @ others
     return float(rest @ rest)
 
@@ -222,7 +222,7 @@ def _outside(atom: Vector, others: Matrix) -> float:
 
 
 def pursue(unit: Array, rows: Array, residual: float, n_nonzero: int, least_squares: bool, mask: Mask | None) -> Packed:
-    """OMP, or OLS if `least_squares`, of every row; `mask (n, m)` is True where a pixel is known."""
+    """Run OMP, or OLS if `least_squares`, on every row; `mask (n, m)` is True for known pixels."""
     U, X = _double(unit), _double(rows)
     if mask is None:
         return _pack((_pursuit(x, U, residual, n_nonzero, least_squares=least_squares) for x in X), rows)
@@ -233,7 +233,7 @@ def pursue(unit: Array, rows: Array, residual: float, n_nonzero: int, least_squa
 def lasso(
     unit: Array, rows: Array, lam: float, tol: float, positive: bool, mask: Mask | None, start: csr_array | None
 ) -> Packed:
-    """The lasso of every row. It is exact, so `tol` and `start`, which save time elsewhere, change nothing here."""
+    """Solve the lasso for every row. The solution is exact, so `tol` and `start` are not used."""
     U, X = _double(unit), _double(rows)
     if mask is None:
         return _pack((lasso_code(x, U, lam, positive) for x in X), rows)
@@ -242,7 +242,7 @@ def lasso(
 
 
 def lasso_lars(unit: Array, rows: Array, lam: float, positive: bool) -> Packed:
-    """The end of the LARS path of every row."""
+    """Return the last code of the LARS path of every row."""
     U = _double(unit)
     return _pack((lars(x, U, lam, positive)[1][-1] for x in _double(rows)), rows)
 
@@ -250,7 +250,7 @@ def lasso_lars(unit: Array, rows: Array, lam: float, positive: bool) -> Packed:
 def lars_path(
     unit: Array, row: Array, lam: float, positive: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32], Array]:
-    """The knots of one row's path `(k,)` and, packed, its codes there."""
+    """Compute the knots `(k,)` of the path of one row and the packed codes there."""
     knots, codes = lars(_double(row), _double(unit), lam, positive)
     return knots, *_pack(codes, row)
 
@@ -260,7 +260,7 @@ def _double(array: Array) -> NDArray[np.float64]:
 
 
 def _pack(codes: Iterable[Vector], like: Array) -> Packed:
-    """Dense codes as counts, indices (rising in each row) and values of the dtype of `like`."""
+    """Pack dense codes as counts, sorted indices and values in the dtype of `like`."""
     counts, indices, values = [], [np.zeros(0, np.int32)], [np.zeros(0)]
     for code in codes:
         (support,) = np.nonzero(code)

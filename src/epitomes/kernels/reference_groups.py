@@ -1,4 +1,4 @@
-"""Block matching and groups: the specification in NumPy of the kernels `match` and `shrink_groups`."""
+"""Block matching and groups: the NumPy specification of the kernels `match` and `shrink_groups`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from epitomes.kernels.protocol import Groups, Shrinkage
 
-_DEPENDENT = 1e-5  # an atom of which less than this energy is new adds nothing
+_DEPENDENT = 1e-5  # below this squared distance from the basis, an atom adds nothing
 
 
 def match(
@@ -20,7 +20,7 @@ def match(
     places: NDArray[np.int32],
     distances: NDArray[np.float32],
 ) -> None:
-    """Compare every reference with every patch in its window, one by one."""
+    """Compare every reference with every patch in its search window."""
     shape = image.shape[1:]
     ends = [size - side for size, side in zip(shape, patch, strict=True)]
     windows = np.lib.stride_tricks.sliding_window_view(image.astype(np.float64), patch, axis=(1, 2, 3))
@@ -42,7 +42,7 @@ def match(
 def shrink_groups(
     groups: Groups, shrinkage: Shrinkage, total: NDArray[np.float32], weight: NDArray[np.float32]
 ) -> None:
-    """One group after another, in float64, with a singular value decomposition."""
+    """Estimate one group after another, in float64, by a singular value decomposition."""
     for row, count, level in zip(groups.places, groups.counts, groups.levels, strict=True):
         places = row[:count].astype(np.int64)
         members = groups.noisy[places[:, None] + groups.offsets].astype(np.float64)
@@ -65,9 +65,9 @@ def shrink_groups(
 
 
 def _chosen(voters: NDArray[np.float64], shrinkage: Shrinkage, level: float) -> NDArray[np.float64] | None:
-    """Rows of an orthonormal basis: the base, then one atom after another by the energy it takes from all voters.
+    """Select atoms greedily by the energy that they explain in all voters; return an orthonormal basis as rows.
 
-    None where they leave more error than the noise has.
+    Return None if the remaining error is above the noise level.
     """
     basis = shrinkage.base.astype(np.float64)
     left = voters - voters @ basis.T @ basis

@@ -1,4 +1,4 @@
-"""Sums over coded patches: the specification in NumPy of the kernels `summarise` and `multiply`."""
+"""Sums over coded patches: the NumPy specification of the kernels `summarise` and `multiply`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def summarise(
 
 
 def multiply(left: NDArray[np.float64], right: NDArray[np.float64], out: NDArray[np.float64]) -> None:
-    """`out = left @ right`, one column of `left` after another."""
+    """Compute `out = left @ right`, one column of `left` after another."""
     out[:] = 0.0
     for k in range(left.shape[1]):
         out += left[:, k, None] * right[k]

@@ -1,4 +1,4 @@
-"""alternate: code the patches, improve the epitome, and again (paper, section 3)."""
+"""alternate: sparse coding and dictionary steps in turn (paper, section 3)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from epitomes.coders import Coder
 from epitomes.epitome import Epitome
 from epitomes.learn.moments import Moments
 from epitomes.learn.samples import Source, as_source, batches, take
-from epitomes.learn.steps import Progress, Step, improved, in_full
+from epitomes.learn.steps import Progress, Step, improved, in_full, require_start
 from epitomes.learn.update import PreconditionedFista, Update
 from epitomes.patches import Patches
 
@@ -28,12 +28,71 @@ def alternate(
     after: Step | None = None,
     threads: int | None = None,
 ) -> Iterator[Step]:
-    """Block-coordinate descent on Eq. 3, without end.
+    """Learn an epitome by alternating between sparse coding and dictionary steps.
 
-    Over all patches, each step starts from the codes of the last one and the objective never rises. With `sample`, each
-    step draws about that many patches anew, which costs less and sees as much in the long run; its objective is that of
-    the sample and goes up and down. `after` goes on from a step of an earlier run.
+    This is block-coordinate descent on the objective. The learner yields steps without end; `run` decides when to stop.
+
+    Parameters
+    ----------
+    patches : array_like or Patches
+        Patches of an image, or patches as rows of an array of shape ``(n, m)``.
+    start : Epitome
+        Initial epitome.
+    coder : Coder
+        Sparse coder. Its `lam` is the regularisation parameter lambda of the objective.
+    update : Update, optional
+        Dictionary step. Default: ``PreconditionedFista()``.
+    sample : int, optional
+        Draw about this many patches at random in each step. Default: use all patches in every step.
+    rng : numpy.random.Generator, int or None, optional
+        Random number generator or seed for `sample`.
+    after : Step, optional
+        Continue from this step of an earlier run. `start` is not used then.
+    threads : int, optional
+        Number of threads. Default: one per processor. It does not change the result.
+
+    Returns
+    -------
+    iterator of Step
+        Epitome, progress and codes after each step.
+
+    Raises
+    ------
+    TypeError
+        If an argument has the wrong type.
+
+    See Also
+    --------
+    online : Learn from small batches, usually faster.
+    run : Take steps until a stopping rule is met.
+
+    Notes
+    -----
+    The objective (paper, Eq. 3) over n patches ``x_i`` with codes ``a_i`` and atoms ``d_j`` of ``D = phi(E)`` is::
+
+        1/n sum_i [ 1/2 |x_i - a_i D|^2 + lam sum_j |d_j| |a_ij| ]
+
+    Without `sample` it never increases, and each coding starts from the previous codes. With `sample`, the objective of
+    a step is that of its sample and fluctuates.
+
+    References
+    ----------
+    .. [1] L. Benoît, J. Mairal, F. Bach, J. Ponce, "Sparse image representation with epitomes", CVPR 2011, section 3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from epitomes import Patches
+    >>> from epitomes.coders import Lasso
+    >>> from epitomes.learn import alternate, smooth_noise
+    >>> from epitomes.phi import windows
+    >>> image = np.random.default_rng(0).standard_normal((24, 24)).cumsum(axis=0)
+    >>> learner = alternate(Patches(image, (4, 4)), smooth_noise(windows((8, 8), (4, 4))), coder=Lasso(lam=1.0))
+    >>> first, second = next(learner), next(learner)
+    >>> second.progress.objective < first.progress.objective
+    True
     """
+    require_start(start, after)
     if sample is not None:
         whole("sample", sample, least=1)
     seed = as_seed(rng)

@@ -1,13 +1,12 @@
-"""Checkpoints: a step of a learner in a file, so that a run that was stopped goes on with the same bits.
+"""Checkpoints: one step of a learner in a file, so that a stopped run can be resumed with the same bits.
 
-A checkpoint is a safetensors file (see `tensor_file`) with the pixels, the codes and the moments of one step; the
-numbers of all steps so far are in its description. It holds no phi: whoever resumes makes the phi again, and a
-checkpoint of another one is refused. `load_history` tells which scale a multi-scale run had reached.
+A checkpoint is a safetensors file (see `described_file`) with the pixels, codes and moments of one step. The progress
+of all steps so far is in its description. It does not hold phi: the caller makes phi again, and a checkpoint made with
+another phi is refused. `load_history` tells which scale a multiscale run had reached.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -20,21 +19,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from epitomes.coders import Codes
+from epitomes.described_file import Header, ModelError, opened, pack, read_arrays, read_header, require_keys
 from epitomes.epitome import Epitome
 from epitomes.files import write_atomically
+from epitomes.learn._identity import identity
 from epitomes.learn.moments import Moments
 from epitomes.learn.steps import Progress, Step
-from epitomes.phi import GatherPhi, Phi
-from epitomes.tensor_file import (
-    Header,
-    ModelError,
-    opened,
-    pack,
-    read_arrays,
-    read_header,
-    require_finite_arrays,
-    require_keys,
-)
+from epitomes.phi import Phi
 
 VERSION = 1
 MAX_HEADER = 2**26  # bytes: the numbers of about half a million steps
@@ -44,7 +35,54 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 def save_step(path: str | os.PathLike[str], step: Step, history: Sequence[Progress]) -> None:
-    """Write a checkpoint in place of the last one, whole or not at all; `history` ends with the step itself."""
+    """Save a step of a learner to a checkpoint.
+
+    An existing checkpoint is replaced, completely or not at all.
+
+    Parameters
+    ----------
+    path : str or path-like
+        File to write.
+    step : Step
+        Step to save.
+    history : sequence of Progress
+        Progress of all steps so far. The last one belongs to `step`.
+
+    Raises
+    ------
+    TypeError
+        If an argument has the wrong type.
+    ValueError
+        If a number of the progress is NaN or infinite.
+
+    See Also
+    --------
+    load_step : Load the step again.
+    run : Takes steps and saves checkpoints.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import numpy as np
+    >>> from epitomes.coders import Lasso
+    >>> from epitomes.learn import alternate, load_step, save_step, smooth_noise
+    >>> from epitomes.phi import windows
+    >>> patches = np.random.default_rng(0).standard_normal((50, 16))
+    >>> start = smooth_noise(windows((8, 8), (4, 4)))
+    >>> step = next(alternate(patches, start, coder=Lasso(lam=1.0)))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "checkpoint")
+    ...     save_step(path, step, [step.progress])
+    ...     step, history = load_step(path, start.phi)
+    >>> following = next(alternate(patches, start, coder=Lasso(lam=1.0), after=step))
+    >>> following.progress.index
+    2
+    """
+    if isinstance(path, Step) or not isinstance(step, Step):
+        raise TypeError(
+            f"save_step needs a path and a Step, got {type(path).__name__} and {type(step).__name__}: the path comes "
+            "first, save_step(path, step, history)"
+        )
     arrays: dict[str, NDArray[Any]] = {"epitome": step.epitome.pixels}
     sums: dict[str, float] | None = None
     if step.codes is not None:
@@ -52,13 +90,13 @@ def save_step(path: str | os.PathLike[str], step: Step, history: Sequence[Progre
         codes = codes if codes.has_sorted_indices else codes.sorted_indices()
         arrays |= {"codes.data": codes.data, "codes.indices": codes.indices, "codes.indptr": codes.indptr}
     if step.moments is not None:
-        known = step.moments
-        arrays |= {"moments.gram": known.gram, "moments.cross": known.cross, "moments.mass": known.mass}
-        sums = {"energy": float(known.energy), "count": float(known.count)}
+        moments = step.moments
+        arrays |= {"moments.gram": moments.gram, "moments.cross": moments.cross, "moments.mass": moments.mass}
+        sums = {"energy": float(moments.energy), "count": float(moments.count)}
     described = {
         "format": "checkpoint",
         "version": VERSION,
-        "phi": _identity(step.epitome.phi),
+        "phi": identity(step.epitome.phi),
         "sums": sums,
         "progress": _as_columns([step.progress]),
         "history": _as_columns(history),
@@ -67,58 +105,85 @@ def save_step(path: str | os.PathLike[str], step: Step, history: Sequence[Progre
 
 
 def load_step(path: str | os.PathLike[str], phi: Phi) -> tuple[Step, tuple[Progress, ...]]:
-    """Read a checkpoint made with the same phi: the step, bit for bit, and the numbers of all steps up to it."""
+    """Load a step of a learner from a checkpoint.
+
+    Parameters
+    ----------
+    path : str or path-like
+        File written by `save_step` or `run`.
+    phi : Phi
+        The phi that the checkpoint was made with.
+
+    Returns
+    -------
+    step : Step
+        The saved step, bit for bit. Pass it to a learner as ``after=step``.
+    history : tuple of Progress
+        Progress of all steps up to it. Pass it to `run` as ``history=history``.
+
+    Raises
+    ------
+    ModelError
+        If the file is damaged, is not a checkpoint or was made with another phi.
+    FileNotFoundError
+        If there is no such file.
+
+    See Also
+    --------
+    save_step : Save a step of a learner.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import numpy as np
+    >>> from epitomes.coders import Lasso
+    >>> from epitomes.learn import alternate, load_step, run, smooth_noise
+    >>> from epitomes.phi import windows
+    >>> patches = np.random.default_rng(0).standard_normal((50, 16))
+    >>> start, coder = smooth_noise(windows((8, 8), (4, 4))), Lasso(lam=1.0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "checkpoint")
+    ...     _ = run(alternate(patches, start, coder=coder), max_steps=2, checkpoint=path)
+    ...     step, history = load_step(path, start.phi)
+    >>> fit = run(alternate(patches, start, coder=coder, after=step), max_steps=3, history=history)
+    >>> len(fit.history)
+    3
+    """
     with opened(path) as file:
         header = read_header(file, "checkpoint", VERSION, max_header=MAX_HEADER)
         described = _checked(header)
         (progress,) = _from_columns("progress", described["progress"], count=1)
         history = _from_columns("history", described["history"])
-        expected = _identity(phi)
+        expected = identity(phi)
         if described["phi"] != expected:
             different = [key for key in expected if described["phi"][key] != expected[key]]
             raise ModelError(
-                f"the checkpoint was made with another phi than {phi!r} ({', '.join(different)} differ): "
-                "resume with the one of the interrupted run"
+                f"the checkpoint was made with another phi than {phi!r} (different: {', '.join(different)}): "
+                "use the phi of the interrupted run"
             )
-        with_codes = "codes.data" in header.places
-        _require_places(header, phi, with_codes, described["sums"] is not None)
+        with_codes = "codes.data" in header.arrays
+        _require_arrays(header, phi, with_codes, described["sums"] is not None)
         arrays = read_arrays(file, header)
-        require_finite_arrays(arrays)
         codes = _codes(arrays, phi.n_atoms) if with_codes else None
         moments = None if described["sums"] is None else _moments(arrays, described["sums"])
         return Step(progress, Epitome(arrays["epitome"], phi), codes, moments), history
 
 
 def load_history(path: str | os.PathLike[str]) -> tuple[Progress, ...]:
-    """The numbers of all steps up to the checkpoint: the last one names the scale whose phi `load_step` needs."""
+    """Load the progress of all steps up to a checkpoint; the last one names the scale, and so the phi, to resume."""
     with opened(path) as file:
         described = _checked(read_header(file, "checkpoint", VERSION, max_header=MAX_HEADER))
         return _from_columns("history", described["history"])
 
 
-def _identity(phi: Phi) -> dict[str, object]:
-    """What tells phis apart: sizes, and a digest of the index table where there is one."""
-    table = None
-    if isinstance(phi, GatherPhi):
-        mask = b"" if phi.support is None else phi.support.tobytes()
-        table = hashlib.sha256(mask + phi.index.astype("<i8", copy=False).tobytes()).hexdigest()
-    return {
-        "epitome_shape": list(phi.epitome_shape),
-        "patch_shape": list(phi.patch_shape),
-        "n_atoms": phi.n_atoms,
-        "patch_size": phi.patch_size,
-        "table": table,
-    }
-
-
 def _as_columns(history: Sequence[Progress]) -> dict[str, list[int] | list[float]]:
-    """One list per number: the names are written once, however long the run."""
+    """Turn the progress into one list per number, so that names are written once."""
     rows = [astuple(progress) for progress in history]
     columns: dict[str, list[int] | list[float]] = {}
     for place, (name, kind) in enumerate(COLUMNS.items()):
         columns[name] = [kind(row[place]) for row in rows]
         if not all(map(math.isfinite, columns[name])):
-            raise ValueError(f"a step with a {name} that is NaN or infinite cannot be resumed: it is not saved")
+            raise ValueError(f"the {name} of a step is NaN or infinite: the run cannot be resumed, so it is not saved")
     return columns
 
 
@@ -153,40 +218,40 @@ def _checked(header: Header) -> dict[str, Any]:
     return described
 
 
-def _require_places(header: Header, phi: Phi, with_codes: bool, with_moments: bool) -> None:
-    """The arrays must be those of a step with this phi; None stands for a length that the data decide."""
+def _require_arrays(header: Header, phi: Phi, with_codes: bool, with_moments: bool) -> None:
+    """Check that the arrays are those of a step with this phi; None is a length that depends on the data."""
     p, m = phi.n_atoms, phi.patch_size
     expected: dict[str, tuple[str, tuple[int | None, ...]]] = {"epitome": ("f", phi.epitome_shape)}
     if with_codes:
         expected |= {"codes.data": ("f", (None,)), "codes.indices": ("i", (None,)), "codes.indptr": ("i", (None,))}
     if with_moments:
         expected |= {"moments.gram": ("f8", (p, p)), "moments.cross": ("f8", (p, m)), "moments.mass": ("f8", (p,))}
-    if set(header.places) != set(expected):
-        raise ModelError(f"the arrays must be {', '.join(expected)}, got others")
+    if set(header.arrays) != set(expected):
+        raise ModelError(f"the arrays must be exactly {', '.join(expected)}")
     for name, (kind, shape) in expected.items():
-        place = header.places[name]
-        fits = len(place.shape) == len(shape) and all(
-            goal in (None, length) for length, goal in zip(place.shape, shape, strict=True)
+        entry = header.arrays[name]
+        fits = len(entry.shape) == len(shape) and all(
+            goal in (None, length) for length, goal in zip(entry.shape, shape, strict=True)
         )
-        if not fits or not place.dtype.str[1:].startswith(kind):
+        if not fits or not entry.dtype.str[1:].startswith(kind):
             raise ModelError(
-                f"the array {name!r} has dtype {place.dtype} and shape {place.shape}, which do not fit phi"
+                f"the array {name!r} has dtype {entry.dtype} and shape {entry.shape}, which do not fit phi"
             )
 
 
 def _codes(arrays: Arrays, n_atoms: int) -> Codes:
-    """Sparse rows whose indices are safe to follow: native code does not look at them again."""
-    data, atoms, starts = arrays["codes.data"], arrays["codes.indices"], arrays["codes.indptr"]
-    fall = starts[1:] < starts[:-1]  # a difference could overflow
-    if len(starts) < 2 or starts[0] != 0 or fall.any() or not starts[-1] == len(atoms) == len(data):
-        raise ModelError("the rows of the codes do not begin and end where they should")
+    """Build sparse rows whose indices are valid: native code does not check them again."""
+    data, atoms, ends = arrays["codes.data"], arrays["codes.indices"], arrays["codes.indptr"]
+    fall = ends[1:] < ends[:-1]  # a difference could overflow
+    if len(ends) < 2 or ends[0] != 0 or fall.any() or not ends[-1] == len(atoms) == len(data):
+        raise ModelError("the row pointers of the codes are not consistent")
     if len(atoms) and (atoms.min() < 0 or atoms.max() >= n_atoms):
-        raise ModelError(f"the codes name atoms outside 0 ... {n_atoms - 1}")
+        raise ModelError(f"the codes use atoms outside 0 to {n_atoms - 1}")
     rises = np.diff(atoms) > 0
-    rises[starts[1:-1][(starts[1:-1] > 0) & (starts[1:-1] < len(atoms))] - 1] = True  # from one row to the next
+    rises[ends[1:-1][(ends[1:-1] > 0) & (ends[1:-1] < len(atoms))] - 1] = True  # from one row to the next
     if not rises.all():
-        raise ModelError("the atoms of a code must rise")
-    return csr_array((data, atoms, starts), shape=(len(starts) - 1, n_atoms))
+        raise ModelError("the atoms of each code must be in increasing order")
+    return csr_array((data, atoms, ends), shape=(len(ends) - 1, n_atoms))
 
 
 def _moments(arrays: Arrays, sums: Mapping[str, float]) -> Moments:

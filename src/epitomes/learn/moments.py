@@ -1,7 +1,7 @@
-"""Moments: all that the dictionary step needs to know of the coded patches (paper, section 3.2).
+"""Moments: all that the dictionary step needs to know about the coded patches (paper, section 3.2).
 
-They are sums over patches. Batches, epochs and workers can therefore be summarised apart and added, and old ones can be
-forgotten by degrees. Their size depends on the dictionary alone.
+They are sums over patches. Batches, epochs and workers can therefore be summarised separately and added, and older ones
+can be given less weight. Their size depends on the dictionary alone.
 """
 
 from __future__ import annotations
@@ -23,17 +23,65 @@ Sums = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """With patches X `(n, m)` and codes A `(n, p)`: `A'A`, `A'X`, the column sums of `|A|`, `|X|^2` and n."""
+    """Sums over coded patches that determine the dictionary step.
 
-    gram: Sums  # A'A, (p, p)
-    cross: Sums  # A'X, (p, m)
-    mass: Sums  # sum_i |a_ij|, (p,)
-    energy: float  # |X|^2
-    count: float  # n; not whole once moments have been forgotten by degrees
+    With patches X of shape ``(n, m)`` as rows and codes A of shape ``(n, p)``. `Moments.of` computes them.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (p, p)
+        ``A'A``.
+    cross : ndarray of shape (p, m)
+        ``A'X``.
+    mass : ndarray of shape (p,)
+        Column sums of ``|A|``.
+    energy : float
+        ``|X|^2``, the sum of squares of the patches.
+    count : float
+        Number of patches n; a fraction when patches are weighted.
+
+    See Also
+    --------
+    cost : Objective of the dictionary step.
+    gradient : Gradient of the objective.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from epitomes.learn import Moments
+    >>> X, A = np.array([[1.0, 2.0], [3.0, 4.0]]), csr_array([[1.0], [-2.0]])
+    >>> moments = Moments.of(X, A)
+    >>> moments.cross, moments.mass, moments.energy, moments.count
+    (array([[-5., -6.]]), array([3.]), 30.0, 2.0)
+    """
+
+    gram: Sums
+    cross: Sums
+    mass: Sums
+    energy: float
+    count: float
 
     @classmethod
     def of(cls, patches: ArrayLike | Patches, codes: Codes, *, threads: int | None = None) -> Moments:
-        """Summarise coded patches. Every sum runs in the order of the patches, whatever the number of threads."""
+        """Compute the moments of coded patches.
+
+        Every sum runs in the order of the patches, so the number of threads does not change the result.
+
+        Parameters
+        ----------
+        patches : array_like or Patches
+            Patches of an image, or patches as rows of an array of shape ``(n, m)``.
+        codes : scipy.sparse.csr_array of shape (n, p)
+            Codes of the patches, as a coder returns them.
+        threads : int, optional
+            Number of threads. Default: one per processor.
+
+        Returns
+        -------
+        Moments
+            The moments.
+        """
         source = patches if isinstance(patches, Patches) else as_floats("patches", patches, ndim=2)
         size = source.patch_size if isinstance(source, Patches) else int(source.shape[1])
         p = int(codes.shape[1])
@@ -42,12 +90,29 @@ class Moments:
     def then(
         self, patches: ArrayLike | Patches, codes: Codes, *, keep: float = 1.0, threads: int | None = None
     ) -> Moments:
-        """`self.scaled(keep) + Moments.of(patches, codes)`, up to rounding, with fewer passes over memory."""
+        """Weight these moments and add those of more coded patches.
+
+        Parameters
+        ----------
+        patches : array_like or Patches
+            Patches of an image, or patches as rows of an array of shape ``(n, m)``.
+        codes : scipy.sparse.csr_array of shape (n, p)
+            Codes of the patches.
+        keep : float, optional
+            Weight of the moments so far.
+        threads : int, optional
+            Number of threads. Default: one per processor.
+
+        Returns
+        -------
+        Moments
+            ``self.scaled(keep) + Moments.of(patches, codes)`` up to rounding, with fewer passes over memory.
+        """
         source = patches if isinstance(patches, Patches) else as_floats("patches", patches, ndim=2)
         return self.scaled(keep)._with(source, codes, threads)
 
     def _with(self, source: Patches | Array, codes: Codes, threads: int | None) -> Moments:
-        """Add coded patches to sums that nobody else has seen yet, in place."""
+        """Add coded patches to these sums in place; the sums must be new."""
         A = _checked(codes, len(source))
         gram, cross, mass = self.gram, self.cross, self.mass
         n_atoms = len(mass)
@@ -58,18 +123,18 @@ class Moments:
         for first, last in blocks.split(len(source)):
             rows = source.rows(first, last)[0] if isinstance(source, Patches) else source[first:last]
             energy += math.fsum(np.einsum("nm,nm->n", rows, rows, dtype=np.float64))
-            piece = _block(A, first, last, rows)
+            block = _block(A, first, last, rows)
 
             def add(
-                atoms: tuple[int, int], stop: blocks.Stop, rows: Array = rows, piece: kernels.Start = piece
+                atoms: tuple[int, int], stop: blocks.Stop, rows: Array = rows, block: kernels.Start = block
             ) -> None:
-                kernels.summarise(rows, piece, atoms, gram, cross, mass)
+                kernels.summarise(rows, block, atoms, gram, cross, mass)
 
             blocks.run(add, shares, threads=threads)
         return Moments(gram, cross, mass, self.energy + energy, self.count + len(source))
 
     def __add__(self, other: Moments) -> Moments:
-        """The moments of both sets of patches together."""
+        """Return the moments of both sets of patches together."""
         if self.cross.shape != other.cross.shape:
             raise ValueError(
                 f"moments of {other.cross.shape} (atoms, pixels) cannot be added to those of {self.cross.shape}"
@@ -83,25 +148,47 @@ class Moments:
         )
 
     def scaled(self, weight: float) -> Moments:
-        """The moments of patches that count `weight` each: below 1, they are forgotten by degrees."""
+        """Return the moments of the same patches, each counted `weight` times.
+
+        Parameters
+        ----------
+        weight : float
+            Weight of a patch, at least 0.
+
+        Returns
+        -------
+        Moments
+            All sums multiplied by `weight`.
+        """
         share = positive("weight", weight, zero=True)
         return Moments(
             share * self.gram, share * self.cross, share * self.mass, share * self.energy, share * self.count
         )
 
     def recoded(self, factor: float) -> Moments:
-        """The moments of the codes `factor * A`, for a dictionary divided by `factor`."""
+        """Return the moments of the codes ``factor * A``, which belong to a dictionary divided by `factor`.
+
+        Parameters
+        ----------
+        factor : float
+            Factor of the codes.
+
+        Returns
+        -------
+        Moments
+            Moments of the same patches with rescaled codes.
+        """
         return Moments(factor**2 * self.gram, factor * self.cross, factor * self.mass, self.energy, self.count)
 
     @property
     def used(self) -> NDArray[np.bool_]:
-        """Which atoms some patch uses, `(p,)`."""
+        """Mask of the atoms that at least one patch uses, of shape ``(p,)``."""
         return self.mass > 0
 
 
 def _checked(codes: Codes, n: int) -> csr_array:
     if not issparse(codes):
-        raise TypeError(f"codes must be sparse, as encode returns them, got {type(codes).__name__}")
+        raise TypeError(f"codes must be a sparse array, as encode returns it, got {type(codes).__name__}")
     if codes.shape[0] != n:
         raise ValueError(f"codes need one row per patch, {n}, got {codes.shape[0]}")
     return csr_array(codes)

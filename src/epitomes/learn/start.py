@@ -1,16 +1,15 @@
-"""Starts: the epitomes that learning begins from (paper, section 4.4).
+"""Initial epitomes for learning (paper, section 4.4).
 
-The problem is not convex, so the start matters. The paper's choice is `natural`, an epitome learned from natural
-images, itself begun from `smooth_noise`. `cosines` is the usual start of a flat dictionary, `pieces` the simplest of
-all. Each gives pixels for any phi whose epitome is one picture, several, or a union of such. The scale of the pixels
-is free: the codes make up for it.
+The problem is not convex, so the initial epitome matters. The paper uses an epitome learned from natural images
+(`natural`), which was itself learned from `smooth_noise`. `cosines` is the usual initialisation of a flat dictionary,
+and `random_windows` the simplest one. Each works for any phi whose epitome is one picture, several pictures or a union
+of these. The scale of the pixels does not matter, because the codes compensate for it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from importlib.resources import as_file, files
 from itertools import product
 
 import numpy as np
@@ -19,19 +18,45 @@ from scipy.ndimage import gaussian_filter
 
 from epitomes.checks import RNG, Array, as_floats, as_seed, positive
 from epitomes.epitome import Epitome
-from epitomes.model_file import ModelInfo, inspect, load
 from epitomes.phi import GatherPhi, Phi, UnionPhi
 
 Floats = NDArray[np.float64]
 Shape = tuple[int, ...]
 
-TRIES = 100  # windows that `pieces` looks at before it calls an image flat
+TRIES = 100  # windows that `random_windows` draws before it calls an image flat
 
 
 def smooth_noise(phi: Phi, *, rng: RNG = 0, width: float = 1.5) -> Epitome:
-    """White noise behind a Gaussian low-pass of standard deviation `width`: mean 0 and variance 1 in each picture.
+    """Make an initial epitome of low-passed white noise.
 
-    Channels are filtered apart. On tiny pictures the filter is narrowed to half of their side.
+    Each picture of the epitome has mean 0 and variance 1. Channels are filtered independently.
+
+    Parameters
+    ----------
+    phi : Phi
+        Map from the epitome to its atoms.
+    rng : numpy.random.Generator, int or None, optional
+        Random number generator or seed.
+    width : float, optional
+        Standard deviation of the Gaussian low-pass filter, in pixels. In small pictures it is at most half their
+        length.
+
+    Returns
+    -------
+    Epitome
+        The epitome, in float64.
+
+    See Also
+    --------
+    natural : Shipped epitomes of natural images.
+
+    Examples
+    --------
+    >>> from epitomes.learn import smooth_noise
+    >>> from epitomes.phi import windows
+    >>> epitome = smooth_noise(windows((20, 20), (8, 8)))
+    >>> epitome.pixels.shape, round(float(epitome.pixels.std()), 6)
+    ((20, 20), 1.0)
     """
     random = np.random.default_rng(as_seed(rng))
     blur = positive("width", width, zero=True)
@@ -46,15 +71,47 @@ def smooth_noise(phi: Phi, *, rng: RNG = 0, width: float = 1.5) -> Epitome:
     return _from_pictures(phi, lambda shapes: [picture(shape) for shape in shapes])
 
 
-def pieces(phi: Phi, image: ArrayLike, *, rng: RNG = 0) -> Epitome:
-    """Windows of an image at random places, without their means, in the dtype of the image.
+def random_windows(phi: Phi, image: ArrayLike, *, rng: RNG = 0) -> Epitome:
+    """Make an initial epitome of random windows of an image.
 
-    The image needs as many axes as a patch. Windows that are constant have nothing to teach and are drawn again.
+    The mean of each window is subtracted. Constant windows hold no information and are drawn again.
+
+    Parameters
+    ----------
+    phi : Phi
+        Map from the epitome to its atoms.
+    image : array_like
+        Image with as many axes as a patch, at least as large as each picture of the epitome.
+    rng : numpy.random.Generator, int or None, optional
+        Random number generator or seed.
+
+    Returns
+    -------
+    Epitome
+        The epitome, in the floating-point type of the image.
+
+    Raises
+    ------
+    ValueError
+        If the image is too small or constant.
+
+    See Also
+    --------
+    smooth_noise : Initial epitome that needs no image.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from epitomes.learn import random_windows
+    >>> from epitomes.phi import windows
+    >>> image = np.random.default_rng(0).standard_normal((64, 64))
+    >>> random_windows(windows((3, 20, 20), (8, 8)), image).pixels.shape
+    (3, 20, 20)
     """
     pixels = as_floats("image", image)
     random = np.random.default_rng(as_seed(rng))
 
-    def piece(shape: Shape) -> Array:
+    def window_of(shape: Shape) -> Array:
         _require_room(pixels.shape, shape)
         for _ in range(TRIES):
             corner = [int(random.integers(have - need + 1)) for have, need in zip(pixels.shape, shape, strict=True)]
@@ -62,20 +119,45 @@ def pieces(phi: Phi, image: ArrayLike, *, rng: RNG = 0) -> Epitome:
             if window.size == 1 or window.min() < window.max():
                 return _centred(window)
         raise ValueError(
-            f"{TRIES} random windows of shape {shape} of the image are constant: use an image with structure, or "
-            "another start"
+            f"{TRIES} random windows of shape {shape} are constant: use an image with structure, or another initial "
+            "epitome such as smooth_noise(phi)"
         )
 
-    return _from_pictures(phi, lambda shapes: [piece(shape) for shape in shapes])
+    return _from_pictures(phi, lambda shapes: [window_of(shape) for shape in shapes])
 
 
 def cosines(phi: Phi) -> Epitome:
-    """Products of cosines, mean square 1: the overcomplete DCT where pictures have the size of a patch.
+    """Make an initial epitome of products of cosines.
 
-    With N pictures and K the least number such that K^axes >= N, the frequencies along each axis are the multiples of
-    pi / K, and the N lowest products are taken. Where a picture is larger than a patch, its frequency rises along it,
-    towards the next multiple: windows at different places then show different frequencies, so that a single large
-    picture holds low ones at its first corner and high ones at its last.
+    Where pictures have the size of a patch, this is the overcomplete DCT.
+
+    Parameters
+    ----------
+    phi : Phi
+        Map from the epitome to its atoms.
+
+    Returns
+    -------
+    Epitome
+        The epitome, in float64. Each picture has a mean square of 1.
+
+    See Also
+    --------
+    smooth_noise : Random initial epitome.
+
+    Notes
+    -----
+    With N pictures of d axes, let K be the smallest number with ``K**d >= N``. The frequencies along each axis are the
+    multiples of ``pi / K``, and the N products of lowest frequency are used. In a picture larger than a patch, the
+    frequency increases along each axis towards the next multiple. Windows at different places then show different
+    frequencies: a single large picture has low frequencies in its first corner and high ones in its last.
+
+    Examples
+    --------
+    >>> from epitomes.learn import cosines
+    >>> from epitomes.phi import flat
+    >>> cosines(flat(256, (8, 8))).dictionary.atoms.shape
+    (256, 64)
     """
 
     def pictures(shapes: list[Shape]) -> list[Floats]:
@@ -92,42 +174,15 @@ def cosines(phi: Phi) -> Epitome:
     return _from_pictures(phi, pictures)
 
 
-def natural(phi: Phi) -> Epitome:
-    """The epitome of natural images that the library ships for pixels of this shape.
-
-    An epitome serves patches of every size, so only the shape of the pixels and the axes of the patch must fit.
-    """
-    shipped: list[str] = []
-    for entry in sorted((files("epitomes") / "data").iterdir(), key=lambda entry: entry.name):
-        if not (entry.name.startswith("natural-") and entry.name.endswith(".epitome")):
-            continue
-        with as_file(entry) as path:
-            info = inspect(path)
-            if _serves(info, phi):
-                return Epitome(load(path).pixels.reshape(phi.epitome_shape), phi)
-        shipped.append(f"{info.epitome_shape} for patches of {len(info.patch_shape)} axes")
-    raise ValueError(
-        f"no natural epitome of shape {phi.epitome_shape} for patches of {len(phi.patch_shape)} axes is shipped; "
-        f"there are: {'; '.join(shipped)}. Choose one of these shapes, or start from smooth_noise(phi)"
-    )
-
-
-def _serves(info: ModelInfo, phi: Phi) -> bool:
-    """The same pictures: one picture may be given as such or as the only one of several."""
-    rank = len(phi.patch_shape)
-    needed = phi.epitome_shape[1:] if phi.epitome_shape[:-rank] == (1,) else phi.epitome_shape
-    return rank == len(info.patch_shape) and needed == info.epitome_shape
-
-
 def _from_pictures(phi: Phi, make: Callable[[list[Shape]], Sequence[Array]]) -> Epitome:
-    """An epitome of the pictures that `make` gives for the shapes of all pictures of phi."""
+    """Make an epitome of the pictures that `make` returns for the shapes of all pictures of phi."""
     made = make(list(_picture_shapes(phi)))
     pixels = np.concatenate([picture.reshape(-1) for picture in made])
     return Epitome(pixels.reshape(phi.epitome_shape), phi)
 
 
 def _picture_shapes(phi: Phi) -> Iterator[Shape]:
-    """The shapes, each of the axes of a patch, of the pictures that lie end to end in the epitome of phi."""
+    """Yield the shapes, with the axes of a patch, of the pictures that lie end to end in the epitome of phi."""
     if isinstance(phi, UnionPhi):
         for part in phi.parts:
             yield from _picture_shapes(part)
@@ -137,7 +192,7 @@ def _picture_shapes(phi: Phi) -> Iterator[Shape]:
     for shape in joined or (phi.epitome_shape,):
         if len(shape) - rank not in (0, 1):
             raise ValueError(
-                f"a start needs pictures of {rank} axes as the patches have, got pixels of shape {shape}: "
+                f"an initial epitome needs pictures of {rank} axes, like the patches, got pixels of shape {shape}: "
                 "join all parts in one union, or make the Epitome yourself"
             )
         one = shape[len(shape) - rank :]
@@ -151,12 +206,12 @@ def _has_channels(shape: Shape, patch: Shape) -> bool:
 def _require_room(have: Shape, need: Shape) -> None:
     if len(have) != len(need) or any(h < n for h, n in zip(have, need, strict=True)):
         raise ValueError(
-            f"image needs at least the {need} pixels of a picture of the epitome, axis by axis, got shape {have}"
+            f"the image must be at least as large as a picture of the epitome, {need} pixels, got shape {have}"
         )
 
 
 def _centred(picture: Array) -> Array:
-    """Without its mean; a single pixel would vanish and stays."""
+    """Subtract the mean, except from a single pixel, which would become zero."""
     if picture.size == 1:
         return picture
     return np.asarray(picture - picture.mean(dtype=np.float64), dtype=picture.dtype)
@@ -167,7 +222,7 @@ def _standard(picture: Array) -> Floats:
 
 
 def _lowest(count: int, rank: int) -> tuple[int, list[tuple[int, ...]]]:
-    """The side of the least grid of frequencies that has `count`, and the lowest ones in row order."""
+    """Return the side of the smallest grid of at least `count` frequencies, and the lowest ones in row order."""
     side = 1
     while side**rank < count:
         side += 1
@@ -176,7 +231,7 @@ def _lowest(count: int, rank: int) -> tuple[int, list[tuple[int, ...]]]:
 
 
 def _wave(band: int, n_bands: int, length: int, width: int) -> Floats:
-    """A cosine of frequency `pi band / n_bands`, rising by up to `pi / n_bands` where there is room for windows."""
+    """Return a cosine of frequency `pi band / n_bands`, which rises by up to `pi / n_bands` in large pictures."""
     x = np.arange(length)
     rise = (length - width) / length  # 0 where the picture has the size of the patch
     wave: Floats = np.cos(np.pi / n_bands * (band * x + rise * x**2 / (2 * length)))

@@ -1,15 +1,15 @@
-"""Steps: what learners yield, and `run`, which decides when they stop, who watches and what is saved.
+"""Steps: what learners yield, and `run`, which decides when to stop and what to save.
 
-A learner is a generator of steps. It knows nothing of tolerances, clocks, terminals or files, so a reader's own `for`
-loop is as good as `run`.
+A learner is a generator of steps. It knows nothing of tolerances, clocks, terminals or files, so your own `for` loop
+can replace `run`.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,33 +26,101 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Progress:
-    """The numbers of one step."""
+    """Numbers that describe one step of a learner.
 
-    index: int  # steps done, this one included: 1, 2, ...
-    scale: int  # of a multi-scale run, 0 the coarsest
-    objective: float  # Eq. 3: mean over the patches of this step, after it
-    sparsity: float  # mean number of atoms per patch
-    n_unused: int  # atoms that no patch used
-    seconds: float  # that this step took
+    Parameters
+    ----------
+    index : int
+        Number of steps done, including this one.
+    scale : int
+        Scale of a multiscale run, 0 for the coarsest.
+    objective : float
+        Objective (paper, Eq. 3) after the step, as a mean over its patches.
+    sparsity : float
+        Mean number of atoms per patch.
+    n_unused : int
+        Number of atoms that no patch uses.
+    seconds : float
+        Duration of the step.
+
+    Examples
+    --------
+    >>> from epitomes.learn import Progress
+    >>> Progress(index=1, scale=0, objective=12.5, sparsity=3.0, n_unused=0, seconds=0.1).objective
+    12.5
+    """
+
+    index: int
+    scale: int
+    objective: float
+    sparsity: float
+    n_unused: int
+    seconds: float
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """An epitome on its way, and what the next step needs besides: with `after=step` a learner goes on from here."""
+    """State of a learner after one step: all that the next step needs.
+
+    Pass it to a learner as ``after=step`` to continue from it.
+
+    Parameters
+    ----------
+    progress : Progress
+        Numbers of the step.
+    epitome : Epitome
+        Epitome after the step.
+    codes : scipy.sparse.csr_array, optional
+        Codes of the patches, from which the next coding starts.
+    moments : Moments, optional
+        Moments of the patches seen so far.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from epitomes.coders import Lasso
+    >>> from epitomes.learn import alternate, smooth_noise
+    >>> from epitomes.phi import windows
+    >>> patches = np.random.default_rng(0).standard_normal((50, 16))
+    >>> step = next(alternate(patches, smooth_noise(windows((8, 8), (4, 4))), coder=Lasso(lam=1.0)))
+    >>> step.progress.index, step.epitome.pixels.shape
+    (1, (8, 8))
+    """
 
     progress: Progress
     epitome: Epitome
-    codes: Codes | None = None  # of the patches, to start the next codes from
-    moments: Moments | None = None  # of the patches seen so far
+    codes: Codes | None = None
+    moments: Moments | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A learned epitome and how it came about."""
+    """A learned epitome, as returned by `run` and `learn_epitome`.
+
+    Parameters
+    ----------
+    epitome : Epitome
+        The learned epitome.
+    history : tuple of Progress
+        Progress of all steps.
+    reason : str
+        Why learning stopped, in words.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from epitomes.coders import Lasso
+    >>> from epitomes.learn import alternate, run, smooth_noise
+    >>> from epitomes.phi import windows
+    >>> patches = np.random.default_rng(0).standard_normal((50, 16))
+    >>> fit = run(alternate(patches, smooth_noise(windows((8, 8), (4, 4))), coder=Lasso(lam=1.0)), max_steps=2)
+    >>> len(fit.history), fit.reason
+    (2, '2 steps done')
+    """
 
     epitome: Epitome
     history: tuple[Progress, ...]
-    reason: str  # why it stopped, in words
+    reason: str
 
     _repr_html_ = repr_html
 
@@ -64,14 +132,58 @@ def run(
     tol: float | None = None,
     seconds: float | None = None,
     callback: Callable[[Step], None] | None = None,
-    checkpoint: Path | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     every: int = 1,
     history: Sequence[Progress] = (),
 ) -> Fit:
-    """Take steps until `max_steps` are done, the objective falls by less than `tol` of itself, or time is up.
+    """Run a learner until it has done enough steps, has converged or has used its time.
 
-    `checkpoint` names a file that always holds the last of every `every` steps, whole: `load_step` reads it, a learner
-    goes on `after` it, and `history` is what was done before. Interrupted and resumed runs end with the same bits.
+    Parameters
+    ----------
+    steps : iterator of Step
+        Learner, such as `alternate`, `online` or `multiscale`.
+    max_steps : int, optional
+        Stop after this many steps, including those in `history`.
+    tol : float, optional
+        Stop when a step lowers the objective by less than this fraction of it.
+    seconds : float, optional
+        Stop after the step during which this time has passed.
+    callback : callable, optional
+        Called with each `Step`.
+    checkpoint : str or path-like, optional
+        File in which a step is saved regularly. It is always complete, so an interrupted run can be resumed with
+        `load_step` and ends with the same bits as an uninterrupted one.
+    every : int, optional
+        Save each step whose number is a multiple of this, and the last one.
+    history : sequence of Progress, optional
+        Progress of the steps before these, when a run is resumed.
+
+    Returns
+    -------
+    Fit
+        The epitome after the last step, the progress of all steps and the reason for stopping.
+
+    Raises
+    ------
+    ValueError
+        If there is no step to take, or a parameter is out of range.
+
+    See Also
+    --------
+    learn_epitome : Learn an epitome from images in one call.
+    load_step : Load a checkpoint.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from epitomes.coders import Lasso
+    >>> from epitomes.learn import alternate, run, smooth_noise
+    >>> from epitomes.phi import windows
+    >>> patches = np.random.default_rng(0).standard_normal((50, 16))
+    >>> learner = alternate(patches, smooth_noise(windows((8, 8), (4, 4))), coder=Lasso(lam=1.0))
+    >>> fit = run(learner, max_steps=5)
+    >>> fit.history[-1].objective < fit.history[0].objective
+    True
     """
     whole("max_steps", max_steps, least=1)
     whole("every", every, least=1)
@@ -81,7 +193,7 @@ def run(
         positive("seconds", seconds)
     done, last = list(history), None
     if done and done[-1].index >= max_steps:
-        raise ValueError(f"the run to go on with has {done[-1].index} steps already: raise max_steps above that")
+        raise ValueError(f"{done[-1].index} steps are done already: max_steps must be larger, got {max_steps}")
     began = time.perf_counter()
     reason = f"{max_steps} steps done"
     for step in steps:
@@ -98,12 +210,12 @@ def run(
     else:
         reason = "no steps left"
     if last is None:
-        raise ValueError("the learner gave no step: it was already done, or had no patches")
+        raise ValueError("the learner gave no step: all steps of its scales are done already")
     return Fit(last.epitome, tuple(done), reason)
 
 
 def _reason(done: list[Progress], max_steps: int, tol: float | None, seconds: float | None, began: float) -> str:
-    """Why to stop here, or nothing."""
+    """Return the reason to stop now, or an empty string."""
     now = done[-1]
     if now.index >= max_steps:
         return f"{max_steps} steps done"
@@ -112,28 +224,29 @@ def _reason(done: list[Progress], max_steps: int, tol: float | None, seconds: fl
     if tol is not None and len(done) > 1 and done[-2].scale == now.scale:
         fall = done[-2].objective - now.objective
         if fall <= tol * abs(now.objective):
-            return f"the objective fell by {fall / max(abs(now.objective), 1e-300):.1e} of itself, tol is {tol:g}"
+            share = fall / max(abs(now.objective), 1e-300)
+            return f"the last step lowered the objective by a fraction of {share:.1e}, tol is {tol:g}"
     return ""
 
 
-def _save(path: Path, step: Step, done: list[Progress]) -> None:
+def _save(path: str | os.PathLike[str], step: Step, done: list[Progress]) -> None:
     from epitomes.learn.checkpoint import save_step  # it needs Step
 
     save_step(path, step, done)
 
 
 def improved(epitome: Epitome, moments: Moments, lam: float, update: Update, threads: int | None) -> Improvement:
-    """The dictionary step, then a rescaling: `D / s` and `s A`, with s the root mean square of the atoms' norms.
+    """Take the dictionary step and rescale: `D / s` and `s A`, with s the root mean square of the atoms' norms.
 
-    Neither the objective nor the dictionary's span changes. The paper divides by the smallest norm instead (section
-    3.1); one faint atom in a flat corner of the epitome then blows all others up, the opposite of what it is for. While
-    s is near 1 nothing needs it, and nothing is done.
+    This changes neither the objective nor the span of the dictionary. The paper divides by the smallest norm (section
+    3.1), but then one faint atom in a flat corner of the epitome makes all others very large. Nothing is rescaled while
+    s is near 1.
     """
     better, value = update.step(epitome, moments, lam, threads=threads)
     objective = value / max(moments.count, 1.0)
     factor = float(np.sqrt(np.mean(better.dictionary.norms.astype(np.float64) ** 2)))
     if not factor > 0:
-        raise ValueError("all atoms became zero: lam is too large for these patches, lower it")
+        raise ValueError("all atoms became zero: lam is too large for these patches, use a smaller one")
     if 0.5 < factor < 2.0:
         return Improvement(better, moments, 1.0, objective)
     rescaled = replace(better, pixels=better.pixels / factor)
@@ -142,14 +255,27 @@ def improved(epitome: Epitome, moments: Moments, lam: float, update: Update, thr
 
 @dataclass(frozen=True, eq=False)
 class Improvement:
-    """What `improved` found."""
+    """Result of `improved`."""
 
     epitome: Epitome
     moments: Moments  # of the rescaled codes
-    factor: float  # that the codes must be multiplied by
+    factor: float  # by which the codes must be multiplied
     objective: float  # Eq. 3, per patch
 
 
-def in_full(start: Epitome) -> Epitome:
-    """The start in float64: steps are smaller than float32 can tell apart."""
-    return replace(start, pixels=start.pixels.astype(np.float64))
+def in_full(epitome: Epitome) -> Epitome:
+    """Return the epitome in float64: steps can be smaller than float32 resolves."""
+    return replace(epitome, pixels=epitome.pixels.astype(np.float64))
+
+
+def require_start(start: object, after: object) -> None:
+    """Refuse a start that is not an Epitome and an `after` that is not a Step, with the cure."""
+    if not isinstance(start, Epitome):
+        raise TypeError(f"start must be an Epitome, got {type(start).__name__}: make one with smooth_noise(phi)")
+    if isinstance(after, tuple):
+        raise TypeError(
+            "after must be a Step, got a tuple: load_step returns the step and its history, so write "
+            "step, history = load_step(...) and pass after=step"
+        )
+    if after is not None and not isinstance(after, Step):
+        raise TypeError(f"after must be a Step or None, got {type(after).__name__}")

@@ -1,12 +1,12 @@
-"""Updates: from an epitome and the moments of the coded patches to a better epitome (paper, sections 3.2 and 4.1).
+"""Updates: dictionary steps, which improve an epitome for fixed codes (paper, sections 3.2 and 4.1).
 
-All three iterate on the pixels of E. A projected gradient step on D is such a step already:
+All three iterate on the pixels of E. A projected gradient step on D is already such a step:
 
     project(phi(E) - rho G) = phi(E - rho phi*(G))        because phi* phi = Id
 
-so D stays in the image of phi without ever being projected, and the paper's metric on E is the number of atoms that
-show each pixel. `PreconditionedFista` measures lengths by the curvature of the objective instead: pixels that much-used
-atoms show move carefully, the others quickly. The problem is convex, so all three reach the same optimum.
+so D stays in the image of phi without being projected, and the paper's metric on E is the number of atoms that show
+each pixel. `PreconditionedFista` uses the curvature of the objective as its metric: pixels of frequently used atoms
+take small steps, the others large ones. The problem is convex, so all three converge to the same optimum.
 """
 
 from __future__ import annotations
@@ -27,32 +27,129 @@ Floats = NDArray[np.float64]
 
 
 class Updated(NamedTuple):
-    """What a dictionary step found."""
+    """Result of a dictionary step.
+
+    Parameters
+    ----------
+    epitome : Epitome
+        Epitome after the step.
+    cost : float
+        Its objective (paper, Eq. 4), computed in float64 before the epitome is rounded to its own type.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from epitomes.learn import Fista, Moments, smooth_noise
+    >>> from epitomes.phi import windows
+    >>> moments = Moments.of(np.ones((1, 4)), csr_array(np.ones((1, 9))))
+    >>> epitome, cost = Fista().step(smooth_noise(windows((4, 4), (2, 2))), moments, 0.1)
+    >>> epitome.pixels.shape
+    (4, 4)
+    """
 
     epitome: Epitome
-    cost: float  # Eq. 4, in float64; a float32 epitome differs from it by its rounding
+    cost: float
 
 
 class Update(Protocol):
-    """Makes an epitome better for fixed codes; the cost never rises."""
+    """Dictionary step: improves an epitome for fixed codes. The objective must never increase.
+
+    Any object with this method can be passed to a learner as `update`.
+
+    See Also
+    --------
+    PreconditionedFista : The default.
+
+    Examples
+    --------
+    >>> from epitomes.learn import Updated, cost
+    >>> class Nothing:
+    ...     def step(self, epitome, moments, lam, *, threads=None):
+    ...         return Updated(epitome, cost(epitome.dictionary.atoms, moments, lam))
+    """
 
     def step(self, epitome: Epitome, moments: Moments, lam: float, *, threads: int | None = None) -> Updated:
-        """The epitome after the dictionary step, and what it costs."""
+        """Take one dictionary step.
+
+        Parameters
+        ----------
+        epitome : Epitome
+            Epitome to improve.
+        moments : Moments
+            Moments of the coded patches.
+        lam : float
+            Regularisation parameter lambda.
+        threads : int, optional
+            Number of threads. Default: one per processor.
+
+        Returns
+        -------
+        Updated
+            The improved epitome and its objective.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectedGradient:
-    """`E <- E - rho phi*(grad f)`, rho found by the rule of Armijo: the paper's basic algorithm."""
+    """Projected gradient descent with Armijo's rule: the paper's basic algorithm.
+
+    Parameters
+    ----------
+    n_steps : int, optional
+        Largest number of iterations in one dictionary step.
+    tol : float, optional
+        Stop when an iteration lowers the objective by less than this fraction of it.
+    slope : float, optional
+        Fraction of the predicted decrease that a step must reach (Armijo's rule).
+
+    See Also
+    --------
+    PreconditionedFista : The same optimum in far fewer iterations.
+
+    Notes
+    -----
+    Each iteration is ``E <- E - rho phi*(grad f)``, where phi* averages the copies of a pixel.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from epitomes.coders import Lasso
+    >>> from epitomes.learn import ProjectedGradient, alternate, smooth_noise
+    >>> from epitomes.phi import windows
+    >>> patches = np.random.default_rng(0).standard_normal((50, 16))
+    >>> start = smooth_noise(windows((8, 8), (4, 4)))
+    >>> step = next(alternate(patches, start, coder=Lasso(lam=1.0), update=ProjectedGradient(n_steps=5)))
+    >>> step.progress.index
+    1
+    """
 
     n_steps: int = 50
-    tol: float = 1e-7  # stop once a step lowers the cost by less than this share of it
-    slope: float = 1e-4  # Armijo: the share of the promised decrease that a step must keep
+    tol: float = 1e-7
+    slope: float = 1e-4
 
     def __post_init__(self) -> None:
         _check(self.n_steps, self.tol)
 
     def step(self, epitome: Epitome, moments: Moments, lam: float, *, threads: int | None = None) -> Updated:
-        """Descend until `n_steps` or `tol`."""
+        """Take up to `n_steps` iterations.
+
+        Parameters
+        ----------
+        epitome : Epitome
+            Epitome to improve.
+        moments : Moments
+            Moments of the coded patches.
+        lam : float
+            Regularisation parameter lambda.
+        threads : int, optional
+            Number of threads. Default: one per processor. It does not change the result.
+
+        Returns
+        -------
+        Updated
+            The improved epitome and its objective.
+        """
         problem = Quadratic(epitome.phi, moments, lam, threads)
         point = problem.at(_pixels(epitome))
         value, counts, rho = problem.cost(point), _counts(problem), 1.0 / _first_curvature(problem)
@@ -71,24 +168,74 @@ class ProjectedGradient:
                 rho *= 0.5
             if not lower < value:
                 break
-            point, gained, value = nearer, value - lower, lower
-            if gained <= self.tol * abs(value):
+            point, decrease, value = nearer, value - lower, lower
+            if decrease <= self.tol * abs(value):
                 break
         return _updated(point, epitome, value)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fista:
-    """FISTA with backtracking (Beck and Teboulle 2009), lengths measured by `|phi(.)|`: the paper's section 4.1."""
+    """FISTA with backtracking: the accelerated algorithm of section 4.1 of the paper.
+
+    Parameters
+    ----------
+    n_steps : int, optional
+        Largest number of iterations in one dictionary step.
+    tol : float, optional
+        Stop when an iteration lowers the objective by less than this fraction of it.
+
+    See Also
+    --------
+    PreconditionedFista : The same optimum in far fewer iterations.
+
+    Notes
+    -----
+    Lengths on E are measured by ``|phi(.)|``, that is, each pixel counts as often as atoms show it.
+
+    References
+    ----------
+    .. [1] A. Beck, M. Teboulle, "A fast iterative shrinkage-thresholding algorithm for linear inverse problems", SIAM
+       Journal on Imaging Sciences 2(1), 2009.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from epitomes.coders import Lasso
+    >>> from epitomes.learn import Fista, alternate, smooth_noise
+    >>> from epitomes.phi import windows
+    >>> patches = np.random.default_rng(0).standard_normal((50, 16))
+    >>> start = smooth_noise(windows((8, 8), (4, 4)))
+    >>> step = next(alternate(patches, start, coder=Lasso(lam=1.0), update=Fista(n_steps=5)))
+    >>> step.progress.index
+    1
+    """
 
     n_steps: int = 50
-    tol: float = 1e-7  # stop once a step lowers the cost by less than this share of it
+    tol: float = 1e-7
 
     def __post_init__(self) -> None:
         _check(self.n_steps, self.tol)
 
     def step(self, epitome: Epitome, moments: Moments, lam: float, *, threads: int | None = None) -> Updated:
-        """Descend until `n_steps` or `tol`."""
+        """Take up to `n_steps` iterations.
+
+        Parameters
+        ----------
+        epitome : Epitome
+            Epitome to improve.
+        moments : Moments
+            Moments of the coded patches.
+        lam : float
+            Regularisation parameter lambda.
+        threads : int, optional
+            Number of threads. Default: one per processor. It does not change the result.
+
+        Returns
+        -------
+        Updated
+            The improved epitome and its objective.
+        """
         problem = Quadratic(epitome.phi, moments, lam, threads)
         return _accelerated(
             problem, epitome, self.n_steps, self.tol, lambda _: _counts(problem), _first_curvature(problem)
@@ -97,16 +244,57 @@ class Fista:
 
 @dataclass(frozen=True, kw_only=True)
 class PreconditionedFista:
-    """FISTA with lengths measured by the diagonal of the Hessian on E; the same optimum in far fewer steps."""
+    """FISTA in the metric of the diagonal of the Hessian on E: the default of all learners.
+
+    Parameters
+    ----------
+    n_steps : int, optional
+        Largest number of iterations in one dictionary step.
+    tol : float, optional
+        Stop when an iteration lowers the objective by less than this fraction of it.
+
+    See Also
+    --------
+    Fista : The algorithm of the paper.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from epitomes.coders import Lasso
+    >>> from epitomes.learn import PreconditionedFista, alternate, smooth_noise
+    >>> from epitomes.phi import windows
+    >>> patches = np.random.default_rng(0).standard_normal((50, 16))
+    >>> start = smooth_noise(windows((8, 8), (4, 4)))
+    >>> step = next(alternate(patches, start, coder=Lasso(lam=1.0), update=PreconditionedFista(n_steps=5)))
+    >>> step.progress.index
+    1
+    """
 
     n_steps: int = 10
-    tol: float = 1e-7  # stop once a step lowers the cost by less than this share of it
+    tol: float = 1e-7
 
     def __post_init__(self) -> None:
         _check(self.n_steps, self.tol)
 
     def step(self, epitome: Epitome, moments: Moments, lam: float, *, threads: int | None = None) -> Updated:
-        """Descend until `n_steps` or `tol`."""
+        """Take up to `n_steps` iterations.
+
+        Parameters
+        ----------
+        epitome : Epitome
+            Epitome to improve.
+        moments : Moments
+            Moments of the coded patches.
+        lam : float
+            Regularisation parameter lambda.
+        threads : int, optional
+            Number of threads. Default: one per processor. It does not change the result.
+
+        Returns
+        -------
+        Updated
+            The improved epitome and its objective.
+        """
         problem = Quadratic(epitome.phi, moments, lam, threads)
         return _accelerated(problem, epitome, self.n_steps, self.tol, problem.curvature, 1.0)
 
@@ -114,37 +302,37 @@ class PreconditionedFista:
 def _accelerated(
     problem: Quadratic, epitome: Epitome, n_steps: int, tol: float, metric: Callable[[Point], Floats], first: float
 ) -> Updated:
-    """FISTA in a diagonal metric, with backtracking, restarted whenever the cost rises; the best point wins.
+    """Run FISTA in a diagonal metric with backtracking and a restart whenever the cost rises; return the best point.
 
-    The curvature of a norm grows without bound near a zero atom, so a rate holds only nearby: hence the backtracking
-    (slip 21 of the paper) and the restart.
+    The curvature of a norm grows without bound near a zero atom, so a step size is valid only locally. This is why
+    backtracking (slip 21 of the paper) and restarts are needed.
     """
     best = last = ahead = problem.at(_pixels(epitome))
     value = problem.cost(best)
     scale, curved, momentum = metric(best), first, 1.0
     for _ in range(n_steps):
-        slope, level = problem.gradient(ahead), problem.cost(ahead)
+        slope, here = problem.gradient(ahead), problem.cost(ahead)
         downhill = problem.at(-slope / scale)
         fall = -inner(slope, downhill.E)  # the squared length of the gradient in this metric
         while True:
             point = ahead.plus(downhill, 1.0 / curved)
             reached = problem.cost(point)
-            promised = level - 0.5 * fall / curved
-            if reached <= promised + 1e-12 * abs(level) or not curved < 1e300:
+            promised = here - 0.5 * fall / curved
+            if reached <= promised + 1e-12 * abs(here) or not curved < 1e300:
                 break
             curved *= 2.0
         if reached > value:
             if momentum == 1.0:
-                break  # a plain step no longer helps: rounding is all that is left
+                break  # not even a plain gradient step helps: only rounding errors are left
             last = ahead = best
             momentum = 1.0
             continue
-        gained, value, best = value - reached, reached, point
+        decrease, value, best = value - reached, reached, point
         following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
         ahead = point.beyond(last, (momentum - 1.0) / following)
         last, momentum = point, following
         curved *= 0.9
-        if gained <= tol * abs(value):
+        if decrease <= tol * abs(value):
             break
     return _updated(best, epitome, value)
 
@@ -158,13 +346,13 @@ def _pixels(epitome: Epitome) -> Floats:
 
 
 def _counts(problem: Quadratic) -> Floats:
-    """How many entries of the dictionary show each pixel: the paper's `R'R`, which turns a gradient on E into phi*."""
+    """Count the entries of the dictionary that show each pixel: the paper's `R'R`, which turns a gradient into phi*."""
     ones = np.ones((problem.phi.n_atoms, problem.phi.patch_size))
     return above_zero(np.asarray(problem.phi.adjoint(ones), np.float64), problem.phi)
 
 
 def _first_curvature(problem: Quadratic) -> float:
-    """A guess of the curvature on D to begin the search with: the mean of its diagonal."""
+    """Estimate the curvature on D, as the mean of its diagonal, to start the line search."""
     return max(float(np.trace(problem.moments.gram)) / problem.phi.n_atoms, np.finfo(np.float64).tiny)
 
 

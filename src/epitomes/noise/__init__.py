@@ -1,31 +1,25 @@
-"""Noise: how much there is and of what kind, and how to make any of it white with a known level.
+"""Noise: one model for every noise, its estimation from an image, and its stabilisation.
 
-`estimate_noise`, `fit_poisson_gaussian` and `noise_correlation` look at an image. `anscombe`, `stabilised` and
-`whitened` turn it into one with even white noise, each with its way back, so that any denoiser for white noise can be
-used.
+`estimate_noise` returns a `Noise`; `Noise.gaussian`, `Noise.map`, `Noise.poisson_gaussian` and `Noise.from_spectrum`
+describe noise that is known. `Noise.stabilise` makes any of it white and Gaussian, with the way back, so that any
+denoiser for white Gaussian noise can be used.
 """
 
 from epitomes.noise._anscombe import anscombe, inverse_anscombe
 from epitomes.noise.correlation import NoiseCorrelation, noise_correlation
-from epitomes.noise.estimate import NoiseEstimate, estimate_noise
-from epitomes.noise.poisson import PoissonFit, PoissonGaussian, fit_poisson_gaussian
-from epitomes.noise.spectrum import Whitened, kernel_spectrum, sample_spectrum, whitened
-from epitomes.noise.stabilise import Stabilised, stabilised
+from epitomes.noise.estimate import estimate_noise
+from epitomes.noise.model import Noise
+from epitomes.noise.spectrum import kernel_spectrum, sample_spectrum
+from epitomes.noise.stabilise import Stabilised
 
 __all__ = [
+    "Noise",
     "NoiseCorrelation",
-    "NoiseEstimate",
-    "PoissonFit",
-    "PoissonGaussian",
     "Stabilised",
-    "Whitened",
     "anscombe",
     "estimate_noise",
-    "fit_poisson_gaussian",
     "inverse_anscombe",
     "kernel_spectrum",
     "noise_correlation",
     "sample_spectrum",
-    "stabilised",
-    "whitened",
 ]

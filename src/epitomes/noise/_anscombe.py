@@ -1,82 +1,184 @@
 """The generalised Anscombe transform: Poisson-Gaussian noise becomes nearly Gaussian, with standard deviation 1.
 
-In counts, `x = (z - offset) / gain` and `s = read_noise / gain`, the transform is `f(x) = 2 sqrt(x + 3/8 + s^2)`, and 0
-where the root would be of a negative number. A denoiser then returns about the mean of f, which is not f of the mean:
-the plain inverse is biased. The exact unbiased inverse (Makitalo and Foi, 2011, 2013) takes a mean of f back to the
-counts whose f has that mean. We tabulate this mean over the Poisson-Gaussian law and read the table backwards.
-
-Below some three counts the noise after the transform is less than 1 (0.85 at one count, 0.68 at half a count), and a
-denoiser told 1 smooths too much: add neighbouring pixels first if you can.
+With counts `x = (z - offset) / gain` and reading noise `s = sigma / gain`, the transform is
+`f(x) = 2 sqrt(x + 3/8 + s^2)`, and 0 where the root would be of a negative number. A denoiser then returns about the
+mean of f, which is not f of the mean, so the algebraic inverse is biased. The exact unbiased inverse (Makitalo and Foi,
+2011, 2013) maps a mean of f to the counts whose f has that mean. This mean is tabulated over the Poisson-Gaussian
+distribution, and the table is read backwards.
 """
 
 from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln, xlogy
 
 from epitomes.checks import Array, as_floats, read_only
-from epitomes.noise.door import Floats
-from epitomes.noise.poisson import PoissonGaussian
+from epitomes.noise.parameters import for_image
+from epitomes.noise.planes import Floats
 
-MANY = 100.0  # variance in counts from which the series of the mean is exact, to some 1e-5 counts
-MOST = 1e12  # counts in the table; above it the first terms of the series are exact
-NODES = 4000  # of the table, geometric
-WIDEST = 9.0  # standard deviations of the normal law that are summed
-FINEST = 401  # points of that sum
+if TYPE_CHECKING:
+    from epitomes.noise.model import Noise
+
+MIN_SERIES_VARIANCE = 100.0  # variance in counts from which the series of the mean is exact, to some 1e-5 counts
+MAX_COUNTS = 1e12  # in the table; above it the first terms of the series are exact
+N_NODES = 4000  # of the table, geometric
+MAX_DEVIATION = 9.0  # standard deviations of the normal distribution that are integrated
+N_POINTS = 401  # of that integral
+MAX_TABLES = 64  # one per ratio of read noise to gain
 
 
-def anscombe(image: ArrayLike, model: PoissonGaussian) -> Array:
-    """The image with noise of standard deviation 1, nearly: float32 for float32 and short integers, else float64.
+def anscombe(image: ArrayLike, noise: Noise) -> Array:
+    """Transform an image with Poisson-Gaussian noise so that its noise has a standard deviation of about 1.
 
-    Without gain the noise is Gaussian, and only divided by its standard deviation.
+    Parameters
+    ----------
+    image : array_like
+        Image of any shape, channels last.
+    noise : Noise
+        White noise model. Where its gain is 0 the noise is Gaussian, and the image is only shifted and scaled.
+
+    Returns
+    -------
+    ndarray
+        The transformed image: float32 for float32 and short integers, otherwise float64.
+
+    See Also
+    --------
+    inverse_anscombe : The exact unbiased inverse.
+    Noise.stabilise : The same for every kind of noise.
+
+    Notes
+    -----
+    With ``x = (image - offset) / gain`` and ``s = sigma / gain``, the result is ``2 sqrt(x + 3/8 + s^2)``. Below some
+    three counts its noise is weaker than 1 (0.85 at one count, 0.68 at half a count), so denoising at
+    level 1 smooths too much: bin neighbouring pixels first if you can.
+
+    References
+    ----------
+    .. [1] J.-L. Starck, F. Murtagh, A. Bijaoui, "Image Processing and Data Analysis", Cambridge, 1998.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from epitomes.noise import Noise, anscombe
+    >>> counts = np.random.default_rng(0).poisson(20.0, (100, 100))
+    >>> round(float(anscombe(counts, Noise.poisson_gaussian(1.0)).std()), 1)
+    1.0
     """
     pixels = as_floats("image", image)
-    return _forward(_floats(pixels), model).astype(pixels.dtype)
+    return np.asarray(forward(_floats(pixels), *_model(noise, pixels.shape)), pixels.dtype)
 
 
-def inverse_anscombe(stabilised: ArrayLike, model: PoissonGaussian) -> Array:
-    """The image whose transform has the mean `stabilised`; exact and unbiased, never below the offset.
+def inverse_anscombe(values: ArrayLike, noise: Noise) -> Array:
+    """Invert the Anscombe transform of a denoised image, exactly and without bias.
 
-    For estimates of the mean, as denoisers give. It does not undo `anscombe` pixel by pixel: nothing unbiased can.
+    Parameters
+    ----------
+    values : array_like
+        Estimates of the mean of the transformed image, as denoisers give them.
+    noise : Noise
+        The noise model that was passed to `anscombe`.
+
+    Returns
+    -------
+    ndarray
+        The image whose transform has the mean `values`, never below the offset.
+
+    See Also
+    --------
+    anscombe : The transform.
+
+    Notes
+    -----
+    It does not undo `anscombe` pixel by pixel: no unbiased inverse does.
+
+    References
+    ----------
+    .. [1] M. Makitalo, A. Foi, "Optimal inversion of the generalized Anscombe transformation for Poisson-Gaussian
+           noise", IEEE Transactions on Image Processing 22 (1), 2013.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from epitomes.noise import Noise, anscombe, inverse_anscombe
+    >>> noise = Noise.poisson_gaussian(1.0)
+    >>> counts = np.random.default_rng(0).poisson(0.8, (300, 300))
+    >>> round(float(inverse_anscombe(anscombe(counts, noise).mean(), noise)), 1)
+    0.8
     """
-    values = as_floats("stabilised", stabilised)
-    if model.gain == 0:
-        return np.asarray(_floats(values) * model.read_noise + model.offset, values.dtype)
-    counts = _counts(_floats(values), model.read_noise / model.gain)
-    return np.asarray(model.gain * counts + model.offset, values.dtype)
+    means = as_floats("values", values)
+    return np.asarray(inverse(_floats(means), *_model(noise, means.shape)), means.dtype)
+
+
+def _model(noise: Noise, shape: tuple[int, ...]) -> tuple[Floats, Floats, Floats]:
+    """Gain, offset and sigma, ready to broadcast to an image of `shape`."""
+    if noise.spectrum is not None:
+        raise ValueError("the Anscombe transform needs white noise, and this one has a spectrum: use noise.stabilise")
+    gain, offset, sigma = (for_image(name, getattr(noise, name), shape) for name in ("gain", "offset", "sigma"))
+    if not ((gain > 0) | (sigma > 0)).all():
+        raise ValueError("gain and sigma of the noise are both 0, which is no noise: one of them must be positive")
+    return gain, offset, sigma
+
+
+def forward(values: Floats, gain: Floats, offset: Floats, sigma: Floats) -> Floats:
+    """The transform; the parameters broadcast to the image."""
+    gaussian = gain == 0
+    if gaussian.all():
+        return np.asarray((values - offset) / sigma)
+    unit = np.where(gaussian, sigma, gain)
+    counts = (values - offset) / unit
+    return np.asarray(np.where(gaussian, counts, _root(counts, np.where(gaussian, 0.0, sigma / unit))))
+
+
+def inverse(means: Floats, gain: Floats, offset: Floats, sigma: Floats) -> Floats:
+    """The exact unbiased inverse; the parameters broadcast to the image."""
+    gaussian = gain == 0
+    if gaussian.all():
+        return np.asarray(means * sigma + offset)
+    unit = np.where(gaussian, sigma, gain)
+    reading = np.where(gaussian, np.nan, sigma / unit)
+    ratios = np.unique(reading[~np.isnan(reading)])
+    if len(ratios) > MAX_TABLES:
+        raise ValueError(
+            f"sigma / gain has {len(ratios)} different values, and at most {MAX_TABLES} are supported: use one read "
+            "noise per channel or for the whole image"
+        )
+    if reading.ndim == 0:
+        counts = _counts(means, float(reading))
+    else:
+        counts = means.copy()
+        for ratio in ratios:
+            here = np.broadcast_to(reading == ratio, means.shape)
+            counts[here] = _counts(means[here], float(ratio))
+    return np.asarray(unit * counts + offset)
 
 
 def _floats(pixels: Array) -> Floats:
     return np.asarray(pixels, np.float64)
 
 
-def _forward(pixels: Floats, model: PoissonGaussian) -> Floats:
-    if model.gain == 0:
-        return (pixels - model.offset) / model.read_noise
-    return _root((pixels - model.offset) / model.gain, model.read_noise / model.gain)
-
-
-def _root(counts: Floats, reading: float) -> Floats:
+def _root(counts: Floats, reading: Floats | float) -> Floats:
     return np.asarray(2 * np.sqrt(np.maximum(counts + 0.375 + reading**2, 0.0)))
 
 
 def _counts(means: Floats, reading: float) -> Floats:
-    """The counts whose transform has these means; 0 where the mean is less than that of darkness."""
+    """The counts whose transform has these means; 0 where the mean is below that of darkness."""
     counts, tabulated = _table(reading)
     near = np.interp(means**2, tabulated**2, counts)  # over squares the table is nearly a line
     far = means**2 / 4 - 0.125 - reading**2
     return np.asarray(np.where(means < tabulated[-1], np.where(means > 0, near, 0.0), far))
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=MAX_TABLES)
 def _table(reading: float) -> tuple[Floats, Floats]:
     """Counts, and the mean of the transform at each of them."""
-    counts = np.expm1(np.linspace(0.0, np.log(MOST), NODES))
-    few = counts + reading**2 < MANY
+    counts = np.expm1(np.linspace(0.0, np.log(MAX_COUNTS), N_NODES))
+    few = counts + reading**2 < MIN_SERIES_VARIANCE
     means = np.concatenate([_summed(counts[few], reading), _series(counts[~few], reading)])
     return read_only(counts), read_only(means)
 
@@ -91,17 +193,17 @@ def _summed(counts: Floats, reading: float) -> Floats:
 
 
 def _read(k: Floats, reading: float) -> Floats:
-    """`E f(k + reading * normal)`: an integral over the root itself, in which all is smooth where f has its corner."""
+    """`E f(k + reading * normal)`, integrated over the root itself, in which the corner of f is smooth."""
     middle = k + 0.375 + reading**2
-    low = np.sqrt(np.maximum(middle - WIDEST * reading, 0.0))
-    high = np.sqrt(middle + WIDEST * reading)
-    root = np.linspace(low, high, FINEST)
+    low = np.sqrt(np.maximum(middle - MAX_DEVIATION * reading, 0.0))
+    high = np.sqrt(middle + MAX_DEVIATION * reading)
+    root = np.linspace(low, high, N_POINTS)
     density = np.exp(-(((root**2 - middle) / reading) ** 2) / 2) / (math.sqrt(2 * math.pi) * reading)
-    return np.asarray((4 * root**2 * density).sum(axis=0) * (high - low) / (FINEST - 1))
+    return np.asarray((4 * root**2 * density).sum(axis=0) * (high - low) / (N_POINTS - 1))
 
 
 def _series(counts: Floats, reading: float) -> Floats:
-    """The same by the moments of the Poisson-Gaussian law, up to the sixth: for large variances."""
+    """The same from the moments of the Poisson-Gaussian distribution, up to the sixth, for large variances."""
     m = counts + 0.375 + reading**2
     v = counts + reading**2
     fourth = 3 * v**2 + counts

@@ -1,67 +1,145 @@
-"""Noise whose level is known but differs: from place to place, channel to channel, or frame to frame.
+"""Stabilisation: any noise becomes white and Gaussian with a known level, so that any denoiser for it can be used.
 
-Dividing by the levels makes the noise even, and whatever was denoised is multiplied back:
-
-    even = stabilised(image, sigma_map)
-    clean = even.back(denoise(even.image, even.sigma).image)
-
-The picture is divided, too. A map that changes slowly does no harm; at a sharp edge of the map the picture gets an
-edge, which the way back removes, at some loss beside it. A map that is wrong by a tenth is noise that is wrong by a
-tenth. For noise that follows brightness take `anscombe`: it needs no map.
+Noise of varying level is divided by its level, Poisson-Gaussian noise goes through the Anscombe transform, and
+correlated noise is whitened. The picture is transformed along with the noise. A slowly varying map does no harm; a
+sharp edge in a map becomes an edge in the picture, which the way back removes, with some loss beside it. Where the
+noise is weak at some frequencies, whitening makes the picture strong there and less natural.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from epitomes.checks import Array, as_floats
-from epitomes.noise.door import Floats
+from epitomes.checks import as_floats
+from epitomes.noise._anscombe import forward, inverse
+from epitomes.noise.parameters import for_image, root_mean_square
+from epitomes.noise.planes import Floats
+from epitomes.noise.spectrum import filtered, whitening_filter
+
+if TYPE_CHECKING:
+    from epitomes.noise.model import Noise
 
 
 @dataclass(frozen=True, eq=False)
 class Stabilised:
-    """An image with even noise, and the way back."""
+    """A picture whose noise is white and Gaussian, and the way back.
 
-    image: Array  # of float32 for float32 and short integers, else float64
-    sigma: float  # of its noise: the root mean square of the levels, so that the units stay
-    levels: Floats  # of the noise before; of the shape of the image, or broadcast against it
+    Parameters
+    ----------
+    image : ndarray
+        The picture after the transform. It is float64 for correlated noise, otherwise float32 for float32 and short
+        integers, and float64 for the rest. If nothing had to be done, it is the picture itself.
+    sigma : float
+        Standard deviation of the noise in `image`.
+    inverse : callable, optional
+        The way back for float64 arrays; None if nothing was done.
+    dtype : dtype, optional
+        Type of the pixels that `back` returns; None if nothing was done.
 
-    def back(self, image: ArrayLike) -> Array:
-        """`image`, which is even, for example denoised, with its own levels again."""
-        pixels = as_floats("image", image)
+    See Also
+    --------
+    Noise.stabilise : Make one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from epitomes.noise import Noise
+    >>> levels = np.linspace(1, 9, 64)[:, None] * np.ones(64)
+    >>> noisy = levels * np.random.default_rng(0).standard_normal((64, 64))
+    >>> even = Noise.map(levels).stabilise(noisy)
+    >>> bool(np.allclose(even.back(even.image), noisy))
+    True
+    """
+
+    image: NDArray[Any]
+    sigma: float
+    inverse: Callable[[Floats], Floats] | None = None
+    dtype: np.dtype[Any] | None = None
+
+    def back(self, image: ArrayLike) -> NDArray[Any]:
+        """Transform a stabilised picture, for example a denoised one, back to the original units.
+
+        Parameters
+        ----------
+        image : array_like
+            Pixels of the shape of `self.image`.
+
+        Returns
+        -------
+        ndarray
+            The picture in its own units; `image` itself if nothing was done.
+        """
+        pixels = np.asarray(image)
         if pixels.shape != self.image.shape:
             raise ValueError(f"image needs shape {self.image.shape}, as the stabilised one, got {pixels.shape}")
-        return np.asarray(pixels * (self.levels / self.sigma), pixels.dtype)
+        if self.inverse is None:
+            return pixels
+        values = np.asarray(as_floats("image", pixels), np.float64)
+        return np.asarray(self.inverse(values), self.dtype)
 
 
-def stabilised(image: ArrayLike, sigma_map: ArrayLike, *, axis: int | None = None) -> Stabilised:
-    """Even out noise of standard deviation `sigma_map`, of the shape of the image or one number per place on `axis`.
+def stabilise(noise: Noise, picture: ArrayLike, spatial: int | None) -> Stabilised:
+    """Stabilise one picture in canonical order; `Noise.stabilise` has the documentation."""
+    if noise.level == 0:
+        raise ValueError("the noise level is 0: there is nothing to stabilise, so keep the picture as it is")
+    if noise.is_constant:
+        return Stabilised(np.asarray(picture), noise.level)
+    pixels = as_floats("picture", picture)
+    gain, offset, sigma = (for_image(name, getattr(noise, name), pixels.shape) for name in ("gain", "offset", "sigma"))
+    _require_noise_everywhere(gain, sigma)
+    if gain.any():
+        transformed = forward(np.asarray(pixels, np.float64), gain, offset, sigma)
+        back: Callable[[Floats], Floats] = partial(inverse, gain=gain, offset=offset, sigma=sigma)
+        return Stabilised(transformed.astype(pixels.dtype), 1.0, back, pixels.dtype)
+    level = root_mean_square(sigma)
+    even: NDArray[Any] = np.asarray(pixels * (level / sigma), pixels.dtype)
+    factor = sigma / level
+    back = partial(_times, factor=factor)
+    if noise.spectrum is not None:
+        channels = has_channels(noise.spectrum.shape, pixels.shape, spatial)
+        response = whitening_filter(noise.spectrum)
+        even = _planewise(even, response, channels)
+        back = partial(_coloured, response=1 / response, channels=channels, factor=factor)
+    return Stabilised(even, level, back, pixels.dtype)
 
-    `stabilised(rgb, [4.0, 3.0, 6.0], axis=-1)` has levels per channel; with frames first, `axis=0` has them per frame.
-    """
-    pixels = as_floats("image", image)
-    levels = np.asarray(as_floats("sigma_map", sigma_map), np.float64)
-    if axis is not None:
-        if not -pixels.ndim <= axis < pixels.ndim or levels.shape != (pixels.shape[axis],):
-            raise ValueError(
-                f"sigma_map needs one number per place on axis {axis} of an image of shape {pixels.shape}, got shape "
-                f"{levels.shape}"
-            )
-        levels = np.moveaxis(levels.reshape(-1, *[1] * (pixels.ndim - 1)), 0, axis)
-    elif levels.shape != pixels.shape:
+
+def _require_noise_everywhere(gain: Floats, sigma: Floats) -> None:
+    silent = (gain == 0) & (sigma == 0)
+    if silent.any():
+        where = tuple(int(i) for i in np.unravel_index(int(np.argmax(silent)), silent.shape))
+        raise ValueError(f"sigma must be positive where gain is 0, got 0 at index {where}: use a small level instead")
+
+
+def has_channels(plane: tuple[int, ...], shape: tuple[int, ...], spatial: int | None) -> bool:
+    """Whether the last axis of a picture holds channels, when its planes have the shape of a spectrum."""
+    n_channels = [n for n in (0, 1) if shape[: len(shape) - n][-2:] == plane and 2 <= len(shape) - n <= 3]
+    if spatial is not None:
+        n_channels = [n for n in n_channels if len(shape) - n == spatial]
+    if not n_channels:
+        raise ValueError(f"the spectrum has shape {plane}, and the picture has planes of another shape: {shape}")
+    if len(n_channels) == 2:
         raise ValueError(
-            f"sigma_map needs shape {pixels.shape}, as the image, got {levels.shape}: name the axis if it holds one "
-            "number per channel or frame"
+            f"a picture of shape {shape} can be a volume or have channels: pass spatial, its number of spatial axes"
         )
-    if levels.min() <= 0:
-        first = tuple(int(i) for i in np.unravel_index(int(np.argmin(levels)), levels.shape))
-        raise ValueError(
-            f"sigma_map must be positive, got {levels.min():g} at index {first}: use a small level instead"
-        )
-    largest = float(levels.max())  # squares of any levels stay finite
-    sigma = largest * math.sqrt(float(np.mean(np.square(levels / largest))))
-    return Stabilised(np.asarray(pixels * (sigma / levels), pixels.dtype), sigma, levels)
+    return n_channels[0] == 1
+
+
+def _planewise(pixels: NDArray[Any], response: Floats, channels: bool) -> Floats:
+    """Filter every plane of a picture, each channel by itself."""
+    if not channels:
+        return filtered(pixels, response)
+    return np.ascontiguousarray(np.moveaxis(filtered(np.moveaxis(pixels, -1, 0), response), 0, -1))
+
+
+def _times(values: Floats, factor: Floats) -> Floats:
+    return np.asarray(values * factor)
+
+
+def _coloured(values: Floats, response: Floats, channels: bool, factor: Floats) -> Floats:
+    return _planewise(values, response, channels) * factor

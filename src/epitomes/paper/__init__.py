@@ -1,7 +1,7 @@
-"""The tables and figures of the paper, measured again: one file each, one registry.
+"""The tables and figures of the paper, measured again: one file each.
 
-`MEMBERS` has them by name. Each takes a `Setting` and a `Log` of rows, and gives a `Report`; `make` runs some of them
-and writes pages, pictures and rows.
+`MEMBERS` lists them by name. Each takes a `Setting` and a `Log` of rows and returns a `Report`. `make` runs some of
+them and writes pages, images and rows.
 """
 
 from epitomes.paper.photos import Photo, Photos, find_photos

@@ -1,4 +1,4 @@
-"""Figure 1 of the paper: a flat dictionary beside one epitome, whose atoms overlap."""
+"""Figure 1 of the paper: a flat dictionary, and one epitome whose atoms overlap."""
 
 from __future__ import annotations
 
@@ -15,4 +15,5 @@ PHI = windows((42, 42), figures.PATCH)
 
 
 def run(setting: Setting, log: Log) -> Report:
+    """Learn both and draw them."""
     return beside_flat(setting, name=NAME, title=TITLE, text=TEXT, phi=PHI, label="one epitome")

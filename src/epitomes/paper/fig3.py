@@ -1,4 +1,4 @@
-"""Figure 3 of the paper: a flat dictionary beside four epitomes, between a dictionary and one epitome."""
+"""Figure 3 of the paper: a flat dictionary, and four epitomes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from epitomes.phi import windows
 
 NAME = "fig3"
 TITLE = "Figure 3: a flat dictionary and four epitomes"
-TEXT = "The atoms are the overlapping patches of four small pictures; each picture is free of the others."
+TEXT = "The atoms are the overlapping patches of four small images, which share no pixels."
 PHI = windows((4, 25, 25), figures.PATCH)
 
 
 def run(setting: Setting, log: Log) -> Report:
+    """Learn both and draw them."""
     return beside_flat(setting, name=NAME, title=TITLE, text=TEXT, phi=PHI, label="four epitomes")

@@ -1,7 +1,7 @@
-"""Figure 5 of the paper: three epitomes of the boat picture, from three starts, all else equal.
+"""Figure 5 of the paper: three epitomes learned from boat, from three starts, all else equal.
 
-The paper shows that they look different. The facts add whether they are worth the same: the objective of each, and how
-alike their pictures are at the best shift.
+The paper shows that they look different. The facts add whether they are equally good: the objective of each, and the
+largest correlation of each pair over all shifts.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 
 from epitomes import draw
-from epitomes.learn.start import natural, smooth_noise
+from epitomes.learn import natural, smooth_noise
 from epitomes.paper import figures, judge
 from epitomes.paper.report import Grid, Report, Setting, number
 from epitomes.paper.rows import Log
@@ -18,18 +18,19 @@ from epitomes.phi import windows
 NAME = "fig5"
 TITLE = "Figure 5: three epitomes from three starts"
 TEXT = (
-    "Left: from the epitome of natural pictures. Middle and right: from two random pictures, low-passed. Different "
-    "starts lead to visually different epitomes, which is a property of dictionary learning as well."
+    "Left: started from the epitome of natural images. Middle and right: started from two low-passed random images. "
+    "Different starts lead to visually different epitomes, as in dictionary learning."
 )
 PICTURE = "boat"
 PHI = windows((42, 42), figures.PATCH)
-SEEDS = (1, 2)  # the natural epitome itself began as noise of seed 0, and something of it is still to be seen
+SEEDS = (1, 2)  # not 0: the natural epitome itself was learned from noise of seed 0 and still resembles it
 
 
 def run(setting: Setting, log: Log) -> Report:
+    """Learn the three epitomes, compare and draw them."""
     photo = setting.photos.like(PICTURE)
     starts = {
-        "from natural pictures": natural(PHI),
+        "from natural images": natural(PHI),
         **{f"from noise, seed {seed}": smooth_noise(PHI, rng=seed) for seed in SEEDS},
     }
     learned = [figures.learn(setting, photo.pixels, start, label) for label, start in starts.items()]
@@ -40,10 +41,10 @@ def run(setting: Setting, log: Log) -> Report:
     objectives = [each.objective for each in learned]
     spread = max(objectives) / min(objectives) - 1
     alike = Grid(
-        title="How alike two of them are",
+        title="Similarity of pairs",
         header=["pair", "largest correlation over all shifts"],
         lines=[[pair, number(value)] for pair, value in pairs.items()],
-        note=f"1 would be the same picture, moved. The objectives differ by {100 * spread:.1f} % at most.",
+        note=f"1 means equal up to a shift. The objectives differ by at most {100 * spread:.1f} %.",
     )
     return Report(
         name=NAME,

@@ -1,7 +1,7 @@
 """Figure 6 of the paper: pairs of epitomes of width 46 for patches of width 6 to 12, two scales, 20 + 5 iterations.
 
-"Small patches introduce finer details, large patches coarser structures": the facts measure it, as the mean spatial
-frequency of the epitomes, which must fall as patches grow.
+"Small patches introduce finer details, large patches coarser structures". The facts measure it by the mean spatial
+frequency of the epitomes, which should fall as patches grow.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from epitomes.phi import windows
 NAME = "fig6"
 TITLE = "Figure 6: epitomes for patches of five sizes"
 TEXT = (
-    "Two epitomes of 46 x 46 for each width of the patch, learned through two scales with 20 and 5 iterations. The "
-    "paper sees finer structures with small patches and coarser ones with large patches."
+    "Two epitomes of 46 x 46 pixels for each patch width, learned on two scales with 20 and 5 iterations. The paper "
+    "observes finer structures with small patches and coarser ones with large patches."
 )
 PICTURE = "house"
 WIDTHS = (6, 8, 9, 10, 12)
@@ -33,6 +33,7 @@ QUICK_STEPS = (3, 1)
 
 
 def run(setting: Setting, log: Log) -> Report:
+    """Learn a pair of epitomes for each patch width, measure and draw them."""
     photo = setting.photos.like(PICTURE)
     learned = [learn(setting, photo, width) for width in (QUICK_WIDTHS if setting.quick else WIDTHS)]
     fineness = [judge.fineness(each.epitome.pixels) for each in learned]
@@ -55,7 +56,7 @@ def run(setting: Setting, log: Log) -> Report:
 
 
 def learn(setting: Setting, photo: Photo, width: int) -> figures.Learned:
-    """One pair of epitomes; all but the width of the patch is the same for all pairs."""
+    """Learn one pair of epitomes. All pairs differ in the patch width only."""
     n_steps = QUICK_STEPS if setting.quick else N_STEPS
     patch = (width, width)
     plan = scales(SHAPE, patch, lam=figures.LAM, n_steps=n_steps)

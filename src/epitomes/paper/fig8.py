@@ -1,27 +1,27 @@
-"""Figure 8 of the paper: boat with noise of standard deviation 15, and denoised."""
+"""Figure 8 of the paper: boat with noise of standard deviation 15, and the denoised image."""
 
 from __future__ import annotations
 
-from epitomes import draw, restoration
-from epitomes.paper import figures, judge, printed, table1
+from epitomes import draw
+from epitomes.paper import figures, printed, table1
 from epitomes.paper.report import Grid, Report, Setting, minus, number, signed
 from epitomes.paper.rows import Log
+from epitomes.validation import psnr
 
 NAME = "fig8"
-TITLE = "Figure 8: a noisy picture and the result"
+TITLE = "Figure 8: a noisy image and the result"
 TEXT = "White Gaussian noise of standard deviation 15, and the result with twenty epitomes learned from it (IE)."
 PICTURE = "boat"
 SIGMA = 15
 
 
 def run(setting: Setting, log: Log) -> Report:
+    """Denoise the image and draw it before and after."""
     photo = setting.photos.like(PICTURE)
     case = table1.Case("IE", photo, SIGMA, 0, setting.quick)
     noisy = case.noisy
-    restored = restoration.denoise(
-        noisy, SIGMA, method="paper", recipe=case.recipe, seed=case.seed, threads=setting.threads
-    )
-    before, after = (judge.psnr(photo.pixels, image) for image in (noisy, restored.image))
+    restored = case.restore(setting.threads)
+    before, after = (psnr(photo.pixels, image) for image in (noisy, restored.image))
     paper = printed.table1("IE", photo.name, SIGMA) if photo.faithful else None
     setting.tell(f"{photo.name}: {before:.2f} dB before, {after:.2f} dB after")
     panels = [
@@ -38,7 +38,7 @@ def run(setting: Setting, log: Log) -> Report:
                 title=f"{photo.name}, sigma {SIGMA}, seed 0",
                 header=["PSNR, dB", "noisy", "ours", "paper", "difference"],
                 lines=[["", number(before), number(after), number(paper), signed(minus(after, paper))]],
-                note="The paper's number is a mean over five draws of the noise.",
+                note="The number of the paper is a mean over five noise realisations.",
             )
         ],
         picture=draw.sheet(panels),
@@ -50,7 +50,7 @@ def run(setting: Setting, log: Log) -> Report:
             "psnr_noisy": before,
             "psnr": after,
             "printed": paper,
-            "nonzeros": restored.nonzeros,
+            "atoms_per_patch": restored.atoms_per_patch,
             "seconds": restored.seconds,
         },
         notes=figures.notes(setting, photo, PICTURE),

@@ -1,7 +1,7 @@
-"""What the figures share: learning from a clean picture, judging what was learned, and the panels.
+"""What the figures share: learning from a clean image, measuring the result, and the panels.
 
-The paper gives no lambda and, but for figure 6, no number of iterations for its figures. The choices below are ours and
-the same for all of them.
+The paper gives no lambda for its figures and, except for figure 6, no number of iterations. The values below are ours
+and the same for all figures.
 """
 
 from __future__ import annotations
@@ -22,20 +22,21 @@ PATCH = (8, 8)
 LAM = 60.0  # grey levels: patches then use a few atoms each
 N_STEPS = 30
 QUICK_STEPS = 4
-SAMPLE = 15_000  # patches drawn afresh for each step
+SAMPLE = 15_000  # patches per step, drawn anew for each
 QUICK_SAMPLE = 4_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Learned:
-    """An epitome, what it is called, and what it is worth on the picture it was learned from."""
+    """An epitome with its label and its objective on the image that it was learned from."""
 
     label: str
     epitome: Epitome
-    objective: float  # Eq. 3, mean per patch, on the same patches for all
+    objective: float  # Eq. 3, mean per patch, on the same patches for all epitomes
 
     @property
     def facts(self) -> dict[str, object]:
+        """Numbers for the JSON file of a figure."""
         phi = self.epitome.phi
         return {
             "label": self.label,
@@ -49,7 +50,7 @@ class Learned:
 
 
 def learn(setting: Setting, image: Array, start: Epitome, label: str, *, n_steps: int = N_STEPS) -> Learned:
-    """Alternate codes and epitome from `start` on random patches of the picture."""
+    """Learn an epitome from `start` on random patches of the image."""
     steps = alternate(
         Patches(image, start.phi.patch_shape),
         start,
@@ -63,23 +64,25 @@ def learn(setting: Setting, image: Array, start: Epitome, label: str, *, n_steps
 
 
 def judged(setting: Setting, image: Array, epitome: Epitome, label: str) -> Learned:
-    """Give an epitome its objective on the picture, and say so."""
+    """Measure the objective of an epitome on the image, and report it."""
     value = judge.objective(image, epitome, LAM, threads=setting.threads)
     setting.tell(f"{label}: objective {value:.1f}")
     return Learned(label=label, epitome=epitome, objective=value)
 
 
 def sample(setting: Setting) -> int:
+    """Return the number of patches per step."""
     return QUICK_SAMPLE if setting.quick else SAMPLE
 
 
 def panel(learned: Learned, caption: str | None = None, *, enlarge: int | None = None) -> draw.Panel:
+    """Draw an epitome."""
     picture = draw.epitome_picture(learned.epitome, enlarge=enlarge)
     return draw.Panel(learned.label if caption is None else caption, picture)
 
 
 def facts_grid(title: str, all_learned: list[Learned]) -> Grid:
-    """One line per epitome: its size, its atoms and its objective."""
+    """Tabulate the size, the atoms and the objective of each epitome."""
     lines = [
         [
             each.label,
@@ -94,18 +97,18 @@ def facts_grid(title: str, all_learned: list[Learned]) -> Grid:
     ]
     header = ["", "epitome", "patch", "atoms", "pixels", "objective", "fineness"]
     note = (
-        "Objective: Eq. 3 of the paper per patch, on the clean picture; patches of different sizes cannot be compared. "
-        "Fineness: mean spatial frequency in cycles per pixel, contrast left aside."
+        "Objective: Eq. 3 of the paper, mean per patch of the clean image; it depends on the patch size. "
+        "Fineness: mean spatial frequency in cycles per pixel, independent of the contrast."
     )
     return Grid(title=title, header=header, lines=lines, note=note)
 
 
 def notes(setting: Setting, photo: Photo, wanted: str) -> tuple[str, ...]:
-    """What the reader of a figure must know: which picture stands in, and that it is a quick look."""
-    instead = () if photo.name == wanted else (f"Learned from {photo.name} in place of {wanted}.",)
+    """List what the reader must know: which image replaces that of the paper, and whether the run was quick."""
+    instead = () if photo.name == wanted else (f"Learned from {photo.name} in place of {wanted}, which was not found.",)
     return (*setting.photos.notes, *instead, *((QUICK,) if setting.quick else ()))
 
 
 def about(setting: Setting, photo: Photo) -> dict[str, object]:
-    """The beginning of every figure's facts."""
+    """Return the facts that all figures begin with."""
     return {"image": photo.name, "source": photo.source, "quick": setting.quick}

@@ -1,7 +1,7 @@
-"""Figures 1 and 3 of the paper: a flat dictionary beside epitomes, all learned from the same picture.
+"""Figures 1 and 3 of the paper: a flat dictionary and epitomes, all learned from the same image.
 
-The paper draws them as sketches, of no stated picture and size. Here both sides are learned from barbara, whose
-textures show best, and both are judged by the same objective.
+The paper draws them as sketches and names neither image nor size. Here both are learned from barbara, which has the
+most texture, and both are measured by the same objective.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ N_FLAT = 256  # atoms, as in K-SVD
 
 
 def beside_flat(setting: Setting, *, name: str, title: str, text: str, phi: GatherPhi, label: str) -> Report:
-    """Learn a flat dictionary and epitomes of the shape that `phi` says, and show them side by side.
+    """Learn a flat dictionary and the epitomes of `phi`, and draw them side by side.
 
-    Atoms of the flat dictionary are drawn with norm one, as coders use them; one picture cannot be drawn so.
+    The atoms of the flat dictionary are drawn with norm 1, as coders use them. An epitome cannot be drawn like that,
+    because its atoms overlap.
     """
     photo = setting.photos.like(PICTURE)
     plain = flat(N_FLAT, figures.PATCH)

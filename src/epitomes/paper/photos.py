@@ -1,8 +1,8 @@
-"""The six pictures of the paper (its figure 4), found in a folder by name; other pictures in their place if need be.
+"""The six images of the paper (its figure 4), found in a folder by name, or other images in their place.
 
-The library ships none of them, because their licences are unclear. A folder may spell the names as it likes
-(`Cameraman256.png`, `c.man.tif`, `lena_gray_512.png`). Where a picture differs in size from the paper's, no printed
-number belongs beside it.
+The library does not ship them, because their licences are unclear. Names may be spelled in many ways
+(`Cameraman256.png`, `c.man.tif`, `lena_gray_512.png`). An image that differs in size from the paper's is not compared
+with printed numbers.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ OTHER_NAMES = {
     "boat": ("boats", "fishingboat"),
 }
 ADDED_WORDS = ("gray", "grey", "grayscale", "greyscale", "std", "original", "clean", "bw")  # lena_gray_512, lena_std
-ENDINGS = (".png", ".tif", ".tiff", ".npy", ".jpg", ".jpeg")  # the earlier, the better
-STAND_INS = {  # grey pictures inside scikit-image that need no download, each for one of the paper's
+ENDINGS = (".png", ".tif", ".tiff", ".npy", ".jpg", ".jpeg")  # in order of preference
+STAND_INS = {  # grey images inside scikit-image that need no download, each in place of one of the paper's
     "house": "coins",
     "peppers": "clock",
     "cameraman": "gravel",
@@ -38,31 +38,31 @@ STAND_INS = {  # grey pictures inside scikit-image that need no download, each f
     "boat": "camera",
 }
 WHERE = (
-    "The paper's pictures are house, peppers and cameraman (256 x 256), barbara, lena and boat (512 x 512), in grey. "
-    "Some are in the USC-SIPI image database; all six are in the Set12 collection on which denoising papers measure "
-    "(there the files are numbered: name them). Put them in a folder and name it with --images."
+    "The paper uses house, peppers and cameraman (256 x 256), barbara, lena and boat (512 x 512), in grey. Some are in "
+    "the USC-SIPI image database; all six are in the Set12 collection, whose files are numbered and must be renamed. "
+    "Put them in a folder and pass it with --images."
 )
 
 
 @dataclass(frozen=True, eq=False)
 class Photo:
-    """A clean grey picture to measure on."""
+    """A clean grey image to measure on."""
 
     name: str
     pixels: NDArray[np.float32]  # (H, W), 0 to 255
     source: str  # "given", "scikit-image" or "shipped"
-    faithful: bool  # it is, by name and size, the picture of the paper: printed numbers belong beside it
+    faithful: bool  # name and size are those of the paper: printed numbers can be compared
 
 
 @dataclass(frozen=True, eq=False)
 class Photos:
-    """The pictures of a run, in the order of the paper's columns, and what is to be said about them."""
+    """The images of a run, in the order of the paper's columns, with notes for the reader."""
 
     all: tuple[Photo, ...]
     notes: tuple[str, ...] = ()
 
     def like(self, name: str) -> Photo:
-        """The picture of that name, or the one that stands in for it, or the first."""
+        """Return the image of that name, or the one in its place, or the first."""
         for wanted in (name, STAND_INS.get(name)):
             for photo in self.all:
                 if photo.name == wanted:
@@ -70,7 +70,7 @@ class Photos:
         return self.all[0]
 
     def only(self, names: Sequence[str]) -> Photos:
-        """The pictures of these names; an unknown name is an error that lists the known ones."""
+        """Select images by name; an unknown name raises an error that lists the known ones."""
         wanted = [canonical(name) or name for name in names]
         have = [photo.name for photo in self.all]
         if unknown := [name for name in wanted if name not in have]:
@@ -79,14 +79,14 @@ class Photos:
 
 
 def find_photos(folder: Path | None) -> Photos:
-    """The paper's pictures in a folder, or what ships with scikit-image or with us, with notes that say so."""
+    """Find the paper's images in a folder, or take others in their place and say so in a note."""
     if folder is None:
-        return _stand_ins("No folder of pictures was named.")
+        return _stand_ins("No folder of images was given.")
     if not folder.is_dir():
-        raise NotADirectoryError(f"--images {folder} is not a folder: name the one that holds the pictures")
+        raise NotADirectoryError(f"--images {folder} is not a folder: pass the one that holds the images")
     found = {name: _best(files_of) for name, files_of in _by_name(folder).items()}
     if not found:
-        return _stand_ins(f"{folder} holds none of the paper's pictures.")
+        return _stand_ins(f"{folder} holds none of the paper's images.")
     photos, notes = [], []
     for name in PICTURES:
         if name in found:
@@ -99,7 +99,7 @@ def find_photos(folder: Path | None) -> Photos:
 
 
 def canonical(name: str) -> str | None:
-    """The paper's name of a picture, however a file spells it; None if it is none of the six.
+    """Return the paper's name of an image, however the file spells it; None if it is none of the six.
 
     >>> canonical("Cameraman256"), canonical("c.man"), canonical("lena_gray_512"), canonical("camera")
     ('cameraman', 'cameraman', 'lena', None)
@@ -128,25 +128,23 @@ def _best(candidates: list[Path]) -> Path:
 def _read(name: str, file: Path) -> tuple[Photo, list[str]]:
     picture = read(file)
     if picture.axes not in ("YX", "YXC"):
-        raise ValueError(f"{file} holds several pictures ({picture.axes}): save the one that you mean alone")
+        raise ValueError(f"{file} holds several images ({picture.axes}): save one of them as a file of its own")
     stored = picture.pixels
     grey = as_grey(stored)
     notes = []
     if stored.ndim == 3:
-        notes.append(
-            f"{file.name} is in colour: its luminance is used, which may differ from the paper's grey picture."
-        )
+        notes.append(f"{file.name} is in colour: its luminance is used, which may differ from the paper's grey image.")
     faithful = grey.shape == (SIDE[name], SIDE[name])
     if not faithful:
         size = " x ".join(map(str, grey.shape))
         notes.append(
-            f"{file.name} is {size}, the paper's is {SIDE[name]} x {SIDE[name]}: no printed numbers beside it."
+            f"{file.name} is {size}, the paper's is {SIDE[name]} x {SIDE[name]}: it is not compared with the paper."
         )
     return Photo(name, grey, "given", faithful), notes
 
 
 def as_grey(pixels: NDArray[np.generic]) -> NDArray[np.float32]:
-    """Grey levels from 0 to 255: colour becomes luminance (Rec. 601), 16 bits are divided by 257."""
+    """Convert to grey levels from 0 to 255: colour to luminance (Rec. 601), 16 bits divided by 257."""
     levels = np.asarray(pixels, np.float64)
     if levels.ndim == 3:
         levels = levels[..., 0] if levels.shape[-1] < 3 else levels[..., :3] @ (0.299, 0.587, 0.114)
@@ -161,16 +159,16 @@ def _stand_ins(why: str) -> Photos:
     try:
         from skimage import data
     except ImportError:
-        words = "Until then this runs on the picture that ships with the library."
+        words = "This run uses the image that ships with the library."
         return Photos((shipped_photo(),), (f"{why} {WHERE} {words}",))
     photos = tuple(
         Photo(STAND_INS[name], as_grey(getattr(data, STAND_INS[name])()), "scikit-image", False) for name in PICTURES
     )
-    words = "Until then this runs on pictures that ship with scikit-image, with no printed numbers beside them."
+    words = "This run uses images of scikit-image, which cannot be compared with the printed numbers."
     return Photos(photos, (f"{why} {WHERE} {words}",))
 
 
 def shipped_photo() -> Photo:
-    """A grey photograph of 256 x 256 that comes with the library; none of the paper's."""
+    """Load the grey photograph of 256 x 256 pixels that ships with the library; it is not one of the paper's."""
     with as_file(files("epitomes") / "data" / "camera-256.png") as path:
         return Photo("camera", as_grey(read(path).pixels), "shipped", False)

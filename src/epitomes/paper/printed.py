@@ -1,7 +1,7 @@
 """The numbers that the paper prints: tables 1 and 2, in dB (section 5.4).
 
-Rows are named as in the paper: IE is the "improved epitome", twenty of them learned through several scales, E the
-single one of 42 x 42. Table 2 averages five pictures of table 1; the cells say which (`docs/slips.md`).
+Rows are named as in the paper: IE ("improved epitome") are twenty epitomes learned on several scales, E is a single one
+of 42 x 42 pixels. Table 2 averages five images of table 1; `docs/slips.md` derives from the cells which.
 """
 
 from __future__ import annotations
@@ -38,28 +38,28 @@ TABLE_2 = {
 }
 TABLE_2_MEANS = (31.26, 31.14, 30.96, 27.93, 31.25, 31.93, 32.00)  # its last line
 
-SPREAD = 0.05  # mean standard deviation over five draws of the noise, as the text says
+SPREAD = 0.05  # mean standard deviation over five noise realisations, as the text says
 
 
 def table1(row: str, image: str, sigma: float) -> float | None:
-    """The printed cell, or None where the paper has none."""
+    """Return the printed cell, or None if the paper has none."""
     cells = TABLE_1.get((_level(sigma), row))
     return None if cells is None or image not in PICTURES else cells[PICTURES.index(image)]
 
 
 def table2(method: str, sigma: float) -> float | None:
-    """The printed mean of five pictures, or None where the paper has none."""
+    """Return the printed mean over five images, or None if the paper has none."""
     cells = TABLE_2.get(_level(sigma))
     return None if cells is None or method not in METHODS else cells[METHODS.index(method)]
 
 
 def table1_mean(row: str, images: Iterable[str], sigma: float) -> float | None:
-    """Mean of printed cells of table 1; None as soon as one is missing, or when there is none."""
+    """Return the mean of printed cells of table 1, or None if one is missing or there are none."""
     cells = [table1(row, image, sigma) for image in images]
     known = [cell for cell in cells if cell is not None]
     return sum(known) / len(known) if known and len(known) == len(cells) else None
 
 
 def _level(sigma: float) -> int:
-    """25.0 is 25, and 25.5 is in no table."""
+    """Convert 25.0 to 25; 25.5 is in no table."""
     return int(sigma) if float(sigma).is_integer() else -1

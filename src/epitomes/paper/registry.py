@@ -1,4 +1,4 @@
-"""The registry: every table and figure of the paper that can be made again, in the order of `all`."""
+"""The registry: all tables and figures of the paper that can be measured again, in the order of `all`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from epitomes.paper.report import Member
 
 MEMBERS: dict[str, Member] = {
     "table1": table1.run,
-    "table2": table2.run,  # after table 1, whose rows it takes
+    "table2": table2.run,  # after table 1, whose rows it uses
     "fig1": fig1.run,
     "fig3": fig3.run,
     "fig5": fig5.run,

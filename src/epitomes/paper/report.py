@@ -1,6 +1,6 @@
-"""What a table or figure takes and gives: a `Setting` in, a `Report` out. How it is shown is for others to say.
+"""Input and output of every table and figure: a `Setting` in, a `Report` out.
 
-`Grid` is a table of words; the terminal and the page draw it each in its own way.
+A `Grid` is a table of text; the terminal and the page each draw it in their own way.
 """
 
 from __future__ import annotations
@@ -15,9 +15,7 @@ from epitomes.paper.photos import Photos
 from epitomes.paper.printed import ROWS, SIGMAS
 from epitomes.paper.rows import Log
 
-QUICK = (
-    "This is a quick look: fewer pictures, noise levels, draws and steps. It is no measurement of the paper's numbers."
-)
+QUICK = "A quick look with fewer images, noise levels, draws and steps. It does not measure the paper's numbers."
 
 
 def _silent(words: str) -> None:
@@ -26,20 +24,20 @@ def _silent(words: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """What the caller asks of every table and figure."""
+    """Options of every table and figure."""
 
     photos: Photos
-    quick: bool = False  # fewer pictures, noise levels, draws and steps: within 50 s on two cores
-    seeds: int = 5  # draws of the noise, seeds 0 to seeds - 1
+    quick: bool = False  # fewer images, noise levels, draws and steps: within 50 s on two cores
+    seeds: int = 5  # number of noise draws, with seeds 0 to seeds - 1
     threads: int | None = None  # None: all cores
     rows: Sequence[str] = ROWS  # of table 1
     sigmas: Sequence[float] = SIGMAS
-    tell: Callable[[str], None] = field(default=_silent)  # receives a line whenever something was measured
+    tell: Callable[[str], None] = field(default=_silent)  # receives a line after each measurement
 
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """A table in words: all cells are text, the first `n_labels` columns name the line."""
+    """A table of text. The first `n_labels` columns name the line."""
 
     title: str
     header: Sequence[str]
@@ -50,14 +48,14 @@ class Grid:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Report:
-    """What came out, ready to be shown."""
+    """Result of a table or figure, ready to be shown."""
 
     name: str
     title: str
     text: str  # what the paper says, and how it was measured here
     grids: Sequence[Grid] = ()
     picture: NDArray[np.uint8] | None = None
-    alt: str = ""  # the picture in words
+    alt: str = ""  # describes the picture for screen readers
     facts: Mapping[str, object] | None = None  # numbers behind a figure, as plain JSON values
     notes: Sequence[str] = ()
 
@@ -66,15 +64,15 @@ Member = Callable[[Setting, Log], Report]  # a table or figure
 
 
 def number(value: float | None, places: int = 2) -> str:
-    """A cell; a dash where there is no number."""
+    """Format a number for a cell; None becomes a dash."""
     return "–" if value is None else f"{value:.{places}f}"
 
 
 def signed(value: float | None, places: int = 2) -> str:
-    """A difference, with its sign; zero is +0.00, never -0.00."""
+    """Format a difference with its sign; zero is +0.00, never -0.00."""
     return "–" if value is None else f"{round(value, places) + 0.0:+.{places}f}"
 
 
 def minus(first: float | None, second: float | None) -> float | None:
-    """The difference, where both are known."""
+    """Subtract, if both numbers are known."""
     return None if first is None or second is None else first - second

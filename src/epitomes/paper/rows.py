@@ -1,7 +1,7 @@
-"""Rows of the tables, and the file that keeps them: one JSON object per line, whole after every row.
+"""Rows of the tables, and the file that stores them: one JSON object per line.
 
-A full table takes long. The file is replaced as a whole whenever a row is measured, so that a stopped run loses
-nothing, and the next run can go on from it.
+A full table takes long. The file is replaced as a whole after every row, so that an interrupted run loses nothing and
+the next run can resume it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Key = tuple[str, str, str, float, int]
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One measured number, beside the number that the paper prints."""
+    """One measured number, and the number that the paper prints."""
 
     table: str
     row: str  # "E" or "IE"
@@ -28,24 +28,24 @@ class Row:
     sigma: float
     seed: int
     psnr: float  # dB
-    printed: float | None  # dB; None: the paper has no such number
+    printed: float | None  # dB; None if the paper has no such number
     seconds: float
-    recipe: str  # fingerprint of the recipe and the picture: rows of another one are not ours
-    quick: bool = False  # measured with fewer steps: good for a look, not for the table
+    recipe: str  # fingerprint of the recipe and the image: rows with another one are measured again
+    quick: bool = False  # measured with fewer steps: not for the table
 
     @property
     def key(self) -> Key:
-        """What was measured: one row per key."""
+        """What was measured. There is one row per key."""
         return (self.table, self.row, self.image, self.sigma, self.seed)
 
 
 def as_line(row: Row) -> str:
-    """One JSON object. NaN and infinity are no JSON, so they raise here rather than in the reader's program."""
+    """Convert to one JSON object. NaN and infinity, which JSON does not have, raise an error."""
     return json.dumps(dataclasses.asdict(row), ensure_ascii=False, allow_nan=False)
 
 
 def read_rows(path: Path) -> Iterator[Row]:
-    """The rows of a file; lines about other things (no "table" or no "recipe" in them) are passed over."""
+    """Read the rows of a file. Lines without "table" or "recipe" are skipped."""
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         if not line.strip():
             continue
@@ -58,7 +58,7 @@ def read_rows(path: Path) -> Iterator[Row]:
 
 
 class Log:
-    """All rows measured so far, in order of their first appearance; with a file, on disk after every one."""
+    """All rows measured so far, in order of their first appearance; a file, if given, is written after every row."""
 
     def __init__(self, path: Path | None = None, *, resume: bool = False, overwrite: bool = False) -> None:
         self.path = path
@@ -69,20 +69,21 @@ class Log:
             self._rows = {row.key: row for row in read_rows(path)}
         elif not overwrite:
             raise FileExistsError(
-                f"{path} holds rows of an earlier run: --resume goes on from them, --overwrite replaces them"
+                f"{path} holds rows of an earlier run: add --resume to continue it, or --overwrite to replace them"
             )
 
     @property
     def rows(self) -> tuple[Row, ...]:
+        """All rows."""
         return tuple(self._rows.values())
 
     def find(self, key: Key, recipe: str, *, quick: bool) -> Row | None:
-        """The row of that key, if it was measured with the same recipe and picture, and with as many steps."""
+        """Find the row of a key, if it was measured with the same recipe, image and number of steps."""
         row = self._rows.get(key)
         return row if row is not None and row.recipe == recipe and row.quick == quick else None
 
     def add(self, row: Row) -> None:
-        """Keep a row; one of the same key, measured otherwise, gives way."""
+        """Add a row; it replaces one of the same key."""
         rows = {**self._rows, row.key: row}
         content = "".join(as_line(each) + "\n" for each in rows.values())
         if self.path is not None:

@@ -1,7 +1,7 @@
-"""Table 1 of the paper: PSNR after denoising, six pictures, five noise levels, one epitome (E) and twenty (IE).
+"""Table 1 of the paper: PSNR after denoising, six images, five noise levels, one epitome (E) and twenty (IE).
 
-Noise is drawn for each seed, added in floating point and not clipped; epitomes are learned from the noisy picture with
-the recipes of `epitomes.restoration`, of which nothing is repeated here.
+The noise depends on the seed alone and is neither rounded nor clipped. Epitomes are learned from the noisy image by
+`epitomes.restoration.Patchwise`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import hashlib
 import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -20,28 +21,28 @@ from epitomes.paper import judge, printed
 from epitomes.paper.photos import Photo
 from epitomes.paper.report import QUICK, Grid, Report, Setting, minus, number, signed
 from epitomes.paper.rows import Log, Row
-from epitomes.restoration.recipe import PRICE
+from epitomes.validation import psnr
 
 NAME = "table1"
 TITLE = "Table 1: PSNR after denoising, in dB"
 TEXT = (
-    "IE: twenty epitomes of 15 x 15 (the caption prints 7 x 7, which holds no patch of 8 x 8). E: one of 42 x 42. "
-    "Epitomes are learned from the noisy picture; every patch is then coded up to the noise and overlaps are averaged. "
-    f"The paper averages five draws of the noise and reports a mean standard deviation of {printed.SPREAD:.2f} dB."
+    "IE: twenty epitomes of 15 x 15 (the caption prints 7 x 7, too small for patches of 8 x 8). E: one of 42 x 42. "
+    "Epitomes are learned from the noisy image; every patch is then coded up to the noise, and overlaps are averaged. "
+    f"The paper averages five noise realisations, with a mean standard deviation of {printed.SPREAD:.2f} dB."
 )
-RECIPES = {"IE": restoration.several, "E": restoration.single}
-# Lambda over sigma: as in the paper one per noise level, for both rows and all images. Chosen on these images, among a
-# few values, at 10, 25 and 50; in between at 15 and 20.
-PASSES = {"IE": 8.0, "E": 12.0}  # at most; `denoise` is content with fewer
-PRICES = {10: 4.0, 15: 4.5, 20: 5.0, 25: 5.0, 50: 5.0}
-QUICK_PICTURES = 2
+EPITOME_SHAPES = {"IE": (20, 15, 15), "E": (42, 42)}
+PASSES = {"IE": 8.0, "E": 12.0}  # over the patches, at most; more than `denoise` makes by default
+# Lambda over sigma: as in the paper, one per noise level for both rows and all images. Chosen on these images among a
+# few values at 10, 25 and 50; interpolated at 15 and 20.
+LAM_PER_SIGMA: dict[float, float] = {10: 4.0, 15: 4.5, 20: 5.0, 25: 5.0, 50: 5.0}
+QUICK_PHOTOS = 2
 QUICK_SIGMAS = (25,)
 QUICK_STEPS = 3
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One cell of the table and one draw of the noise."""
+    """One cell of the table with one noise realisation."""
 
     row: str
     photo: Photo
@@ -51,21 +52,43 @@ class Case:
 
     @property
     def key(self) -> tuple[str, str, str, float, int]:
+        """What is measured."""
         return (NAME, self.row, self.photo.name, self.sigma, self.seed)
 
     @property
     def noisy(self) -> Array:
+        """The image with noise."""
         return judge.add_noise(self.photo.pixels, self.sigma, self.seed)
 
     @property
     def recipe(self) -> restoration.Recipe:
-        recipe = RECIPES[self.row](self.noisy, self.sigma, price=price(self.sigma), passes=PASSES[self.row])
-        return shortened(recipe) if self.quick else recipe
+        """How the epitome is learned."""
+        recipe = restoration.Recipe(
+            epitome_shape=EPITOME_SHAPES[self.row],
+            lam_per_sigma=LAM_PER_SIGMA.get(self.sigma, restoration.Recipe.lam_per_sigma),
+            n_passes=PASSES[self.row],
+        )
+        return shortened(recipe, self.noisy, self.sigma) if self.quick else recipe
+
+    @property
+    def fingerprint(self) -> str:
+        """A few letters that change with the recipe, its start and the image."""
+        digest = hashlib.blake2s(digest_size=6)
+        schedule = self.recipe.settle(self.noisy, self.sigma)
+        for field in dataclasses.fields(schedule):
+            digest.update(field.name.encode() + b"\0" + _content(getattr(schedule, field.name)) + b"\0")
+        digest.update(self.photo.pixels.tobytes())
+        return digest.hexdigest()
+
+    def restore(self, threads: int | None = None) -> restoration.Restored:
+        """Denoise the noisy image."""
+        method = restoration.Patchwise(recipe=self.recipe)
+        return restoration.restore(self.noisy, self.sigma, method=method, rng=self.seed, threads=threads)
 
 
 def cases(setting: Setting) -> Iterator[Case]:
-    """All that is asked for, one draw of the noise after another: a stopped run has whole tables of fewer draws."""
-    photos = setting.photos.all[:QUICK_PICTURES] if setting.quick else setting.photos.all
+    """List all cells, one noise realisation after the other: an interrupted run has complete tables of fewer."""
+    photos = setting.photos.all[:QUICK_PHOTOS] if setting.quick else setting.photos.all
     sigmas = [sigma for sigma in setting.sigmas if sigma in QUICK_SIGMAS] if setting.quick else setting.sigmas
     for seed in range(1 if setting.quick else setting.seeds):
         for sigma in sigmas or setting.sigmas[:1]:
@@ -76,29 +99,26 @@ def cases(setting: Setting) -> Iterator[Case]:
 
 def measure(case: Case, threads: int | None = None) -> Row:
     """Add noise, denoise, compare."""
-    recipe = case.recipe
-    restored = restoration.denoise(
-        case.noisy, case.sigma, method="paper", recipe=recipe, seed=case.seed, threads=threads
-    )
+    restored = case.restore(threads)
     return Row(
         table=NAME,
         row=case.row,
         image=case.photo.name,
         sigma=case.sigma,
         seed=case.seed,
-        psnr=judge.psnr(case.photo.pixels, restored.image),
+        psnr=psnr(case.photo.pixels, restored.image),
         printed=printed.table1(case.row, case.photo.name, case.sigma) if case.photo.faithful else None,
         seconds=restored.seconds,
-        recipe=fingerprint(recipe, case.photo),
+        recipe=case.fingerprint,
         quick=case.quick,
     )
 
 
 def rows(setting: Setting, log: Log) -> Iterator[Row]:
-    """The rows that are asked for: from the log where it has them, measured and logged where it has not."""
+    """Yield all rows: from the log if it has them, otherwise measured and logged."""
     wanted = list(cases(setting))
     for index, case in enumerate(wanted, start=1):
-        row = log.find(case.key, fingerprint(case.recipe, case.photo), quick=case.quick)
+        row = log.find(case.key, case.fingerprint, quick=case.quick)
         if row is None:
             row = measure(case, setting.threads)
             log.add(row)
@@ -107,7 +127,7 @@ def rows(setting: Setting, log: Log) -> Iterator[Row]:
 
 
 def run(setting: Setting, log: Log) -> Report:
-    """Measure what is missing and lay it out as the paper does."""
+    """Measure what is missing and lay out the table as the paper does."""
     found = list(rows(setting, log))
     return Report(
         name=NAME,
@@ -119,7 +139,7 @@ def run(setting: Setting, log: Log) -> Report:
 
 
 def cells_grid(found: list[Row]) -> Grid:
-    """The paper's layout, with ours, the printed number and the difference below each other; means over the draws."""
+    """Lay out the table as the paper does: our mean, the printed number and the difference, one below the other."""
     cells, images, lines = _grouped(found), _images(found), []
     for sigma in sorted({row.sigma for row in found}):
         for name in [name for name in printed.ROWS if any(row.row == name for row in found)]:
@@ -130,11 +150,11 @@ def cells_grid(found: list[Row]) -> Grid:
             lines.append([*head, "ours", *map(number, ours)])
             lines.append([*head, "paper", *map(number, paper)])
             lines.append([*head, "difference", *map(signed, gaps)])
-    return Grid(title="Every picture", header=["sigma", "", "dB", *images], lines=lines, n_labels=3)
+    return Grid(title="All images", header=["sigma", "", "dB", *images], lines=lines, n_labels=3)
 
 
 def summary_grid(found: list[Row]) -> Grid:
-    """Per row and noise level: the mean over the pictures, the printed mean, the difference and the worst cell."""
+    """Tabulate means over the images, printed means, differences and the worst cell, per row and noise level."""
     cells, images, lines = _grouped(found), _images(found), []
     for name in [name for name in printed.ROWS if any(row.row == name for row in found)]:
         for sigma in sorted({row.sigma for row in found if row.row == name}):
@@ -156,42 +176,31 @@ def summary_grid(found: list[Row]) -> Grid:
                 ]
             )
     return Grid(
-        title="Means over the pictures",
-        header=["", "sigma", "ours", "paper", "difference", "worst cell", "std over draws", "pictures x draws"],
+        title="Means over the images",
+        header=["", "sigma", "ours", "paper", "difference", "worst cell", "std over noise", "images x noise"],
         lines=lines,
         n_labels=2,
-        note="The paper's mean is over the same pictures as ours.",
+        note="Std over noise: the standard deviation over noise realisations. Both means are over the same images.",
     )
 
 
 def in_words(row: Row) -> str:
-    """A measured row as a line for people."""
+    """Describe a measured row in one line."""
     beside = "" if row.printed is None else f", paper {row.printed:.2f}, difference {signed(row.psnr - row.printed)}"
     return (
         f"{row.image}, sigma {row.sigma:g}, {row.row}, seed {row.seed}: {row.psnr:.2f} dB{beside}, {row.seconds:.1f} s"
     )
 
 
-def price(sigma: float) -> float:
-    """Lambda over sigma at this noise level; at others, the one that `denoise` takes."""
-    return PRICES.get(int(sigma), PRICE) if sigma == int(sigma) else PRICE
+def shortened(recipe: restoration.Recipe, noisy: Array, sigma: float) -> restoration.Recipe:
+    """Limit a recipe to a few steps."""
+    return dataclasses.replace(recipe, n_steps=min(recipe.settle(noisy, sigma).n_steps, QUICK_STEPS))
 
 
-def shortened(recipe: restoration.Recipe) -> restoration.Recipe:
-    """The same recipe with at most a few steps."""
-    return dataclasses.replace(recipe, n_steps=min(recipe.n_steps, QUICK_STEPS))
-
-
-def fingerprint(recipe: restoration.Recipe, photo: Photo) -> str:
-    """A few letters that change with the recipe, its start and the picture: rows of others are measured again."""
-    digest = hashlib.blake2s(digest_size=6)
-    for field in dataclasses.fields(recipe):
-        value = getattr(recipe, field.name)
-        pixels = getattr(value, "pixels", None)
-        content = repr(value).encode() + (b"" if pixels is None else np.ascontiguousarray(pixels).tobytes())
-        digest.update(field.name.encode() + b"\0" + content + b"\0")
-    digest.update(photo.pixels.tobytes())
-    return digest.hexdigest()
+def _content(value: Any) -> bytes:
+    """A setting as bytes, with the pixels of an epitome."""
+    pixels = getattr(value, "pixels", None)
+    return repr(value).encode() + (b"" if pixels is None else np.ascontiguousarray(pixels).tobytes())
 
 
 def _grouped(found: list[Row]) -> dict[tuple[str, str, float], list[Row]]:
@@ -214,7 +223,7 @@ def _printed(group: list[Row]) -> float | None:
 
 
 def _spread(cells: dict[str, list[Row]]) -> float | None:
-    """Standard deviation over the draws, mean over the pictures."""
+    """Standard deviation over noise realisations, mean over the images."""
     several = [[row.psnr for row in group] for group in cells.values() if len(group) > 1]
     return statistics.fmean(map(statistics.stdev, several)) if several else None
 

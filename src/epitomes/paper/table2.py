@@ -1,7 +1,7 @@
-"""Table 2 of the paper: means over five pictures, beside the numbers that it prints for other methods.
+"""Table 2 of the paper: means over five images, with the numbers that it prints for other methods.
 
 The five are those of table 1 without cameraman: only this choice gives the printed means (`docs/slips.md`). IE and E
-are measured, or taken from table 1 where it has them; the places of the others are left open.
+are taken from table 1, or measured. The other methods are not measured here.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from epitomes.paper.report import QUICK, Grid, Report, Setting, minus, number, s
 from epitomes.paper.rows import Log, Row
 
 NAME = "table2"
-TITLE = "Table 2: PSNR in dB, means over five pictures"
+TITLE = "Table 2: PSNR in dB, means over five images"
 TEXT = (
     "house, peppers, barbara, lena and boat: table 1 without cameraman. ISD is Aharon and Elad 2008, Jojic the epitome "
     "of Jojic, Frey and Kannan 2003 as reported there, K-SVD Elad and Aharon 2006, BM3D Dabov et al. 2007, LSSC Mairal "
-    "et al. 2009; their numbers are the paper's and were not measured here."
+    "et al. 2009. Their numbers are those of the paper and were not measured here."
 )
 NOT_MEASURED = "not measured"
 MEAN_OF_FIVE = "mean of five"
 
 
 def run(setting: Setting, log: Log) -> Report:
-    """Measure what table 1 lacks, then take means."""
+    """Measure what is missing in table 1, then average."""
     five = without_the_sixth(setting.photos)
     found = cells(setting, log)
     for row in means(found):
@@ -35,30 +35,30 @@ def run(setting: Setting, log: Log) -> Report:
     return Report(
         name=NAME,
         title=TITLE,
-        text=TEXT if faithful else "Means over the pictures at hand; the paper's numbers are for other pictures.",
+        text=TEXT if faithful else "Means over these images; the numbers of the paper are for other images.",
         grids=[methods_grid(found) if faithful and not setting.quick else bare_grid(found)],
         notes=(*setting.photos.notes, *((QUICK,) if setting.quick else ())),
     )
 
 
 def rows(setting: Setting, log: Log) -> list[Row]:
-    """The means that are asked for, one per method, noise level and draw."""
+    """Return the means, one per method, noise level and noise realisation."""
     return means(cells(setting, log))
 
 
 def cells(setting: Setting, log: Log) -> list[Row]:
-    """The rows of table 1 on which the means rest."""
+    """Return the rows of table 1 that are averaged."""
     five = without_the_sixth(setting.photos)
     return list(table1.rows(dataclasses.replace(setting, photos=five), log))
 
 
 def without_the_sixth(photos: Photos) -> Photos:
-    """The five pictures of the table; other pictures stay as they are."""
+    """Leave out cameraman; other images stay."""
     return Photos(tuple(photo for photo in photos.all if photo.name != printed.LEFT_OUT), photos.notes)
 
 
 def means(found: list[Row]) -> list[Row]:
-    """One row per method, noise level and draw: the mean over the pictures; printed beside it if they are the five."""
+    """Average over the images: one row per method, noise level and noise realisation."""
     groups: dict[tuple[str, float, int], list[Row]] = {}
     for row in found:
         groups.setdefault((row.row, row.sigma, row.seed), []).append(row)
@@ -80,7 +80,7 @@ def means(found: list[Row]) -> list[Row]:
 
 
 def methods_grid(found: list[Row]) -> Grid:
-    """The paper's layout, with ours, the printed numbers and the difference below each other."""
+    """Lay out the table as the paper does: our number, the printed one and the difference, one below the other."""
     ours = _ours(found)
     sigmas = sorted({sigma for _, sigma in ours})
     lines = []
@@ -93,11 +93,11 @@ def methods_grid(found: list[Row]) -> Grid:
     if tuple(sigmas) == printed.SIGMAS:
         whole = {name: _mean_over(ours, name) for name in printed.ROWS}
         lines += _three_lines("mean", whole, dict(zip(printed.METHODS, printed.TABLE_2_MEANS, strict=True)))
-    return Grid(title="Means over five pictures", header=["sigma", "dB", *printed.METHODS], lines=lines, n_labels=2)
+    return Grid(title="Means over five images", header=["sigma", "dB", *printed.METHODS], lines=lines, n_labels=2)
 
 
 def bare_grid(found: list[Row]) -> Grid:
-    """Means over other pictures than the paper's: no printed number belongs beside them."""
+    """Tabulate means over other images than the paper's, without printed numbers."""
     ours = _ours(found)
     names = list(dict.fromkeys(row.image for row in found))
     lines = [
@@ -119,7 +119,7 @@ def _three_lines(
 
 
 def _ours(found: list[Row]) -> dict[tuple[str, float], float]:
-    """Means over pictures and draws, by method and noise level."""
+    """Means over images and noise realisations, by method and noise level."""
     groups: dict[tuple[str, float], list[float]] = {}
     for row in found:
         groups.setdefault((row.row, row.sigma), []).append(row.psnr)
@@ -133,5 +133,5 @@ def _mean_over(ours: dict[tuple[str, float], float], name: str) -> float | None:
 
 
 def _is_the_five(group: list[Row]) -> bool:
-    """The five pictures of the paper: those that have a printed number beside them in table 1."""
+    """Whether these are the five images of the paper: those with a printed number in table 1."""
     return {row.image for row in group if row.printed is not None} == set(printed.FIVE)

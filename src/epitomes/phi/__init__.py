@@ -1,4 +1,4 @@
-"""Maps from an epitome to its dictionary: index tables, sparse matrices and unions of both."""
+"""Maps phi from the pixels of an epitome to the atoms of its dictionary: index tables, sparse matrices and unions."""
 
 from epitomes.phi._union import UnionPhi, split, union
 from epitomes.phi._windows import flat, shift_invariant, turned, windows

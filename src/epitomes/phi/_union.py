@@ -1,7 +1,7 @@
-"""Unions: the dictionaries of several phis, one after the other, are the dictionary of one phi.
+"""Unions: several maps as one, whose dictionary is the concatenation of their dictionaries.
 
-The epitomes are laid end to end as one vector of pixels. Epitomes of different sizes and shapes, or of different
-kinds of phi, can thus be learned together; `split` gives them back in their shapes.
+The epitomes are concatenated to one vector of pixels. Epitomes of different shapes, or with different kinds of phi, can
+therefore be learned together. `split` returns them in their own shapes.
 """
 
 from __future__ import annotations
@@ -21,9 +21,34 @@ from epitomes.phi.protocol import Phi, checked_atoms, checked_epitome, require_t
 
 
 def union(*phis: Phi) -> GatherPhi | UnionPhi:
-    """The phi whose atoms are those of all `phis`, and whose epitome is the vector of all their pixels.
+    """Combine several maps into one whose atoms are the atoms of all of them.
 
-    The parts need the same patches. Index-table phis make one index-table phi, so coders still see its pictures.
+    Parameters
+    ----------
+    *phis : Phi
+        Maps with the same patch shape and support.
+
+    Returns
+    -------
+    GatherPhi or UnionPhi
+        Map whose epitome is the vector of all pixels of the parts, one part after another. It is a `GatherPhi` if all
+        parts are, so that coders can still use the overlap of its atoms.
+
+    Raises
+    ------
+    ValueError
+        If there is no part, or if the parts differ in patch shape or support.
+
+    See Also
+    --------
+    split : Return the epitomes of the parts.
+
+    Examples
+    --------
+    >>> from epitomes.phi import union, windows
+    >>> phi = union(windows((20, 20), (8, 8)), windows((5, 12, 12), (8, 8)))
+    >>> phi.epitome_shape, phi.n_atoms
+    ((1120,), 294)
     """
     joined = UnionPhi(phis)
     gathers = [phi for phi in phis if isinstance(phi, GatherPhi)]
@@ -38,7 +63,37 @@ def union(*phis: Phi) -> GatherPhi | UnionPhi:
 
 
 def split(phi: Phi, epitome: ArrayLike) -> tuple[Array, ...]:
-    """The epitomes of the parts of a union, each in its own shape, as views of `epitome` where it is clean."""
+    """Split the epitome of a union into the epitomes of its parts.
+
+    Parameters
+    ----------
+    phi : Phi
+        Map made by `union`.
+    epitome : array_like
+        Epitome of shape ``phi.epitome_shape``.
+
+    Returns
+    -------
+    tuple of ndarray
+        The epitome of each part, in its own shape. They are views of `epitome` if it is a contiguous array of floats.
+
+    Raises
+    ------
+    TypeError
+        If `phi` was not made by `union`.
+
+    See Also
+    --------
+    union : Combine several maps into one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from epitomes.phi import split, union, windows
+    >>> phi = union(windows((20, 20), (8, 8)), windows((5, 12, 12), (8, 8)))
+    >>> [part.shape for part in split(phi, np.zeros(1120))]
+    [(20, 20), (5, 12, 12)]
+    """
     shapes: tuple[tuple[int, ...], ...] = ()
     if isinstance(phi, UnionPhi):
         shapes = tuple(part.epitome_shape for part in phi.parts)
@@ -53,7 +108,31 @@ def split(phi: Phi, epitome: ArrayLike) -> tuple[Array, ...]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class UnionPhi:
-    """Phis of any kind side by side: `R` is block-diagonal, so every verb works part by part."""
+    """Map whose atoms are the atoms of several maps of any kind.
+
+    `union` creates it, unless all parts are index tables.
+
+    Parameters
+    ----------
+    parts : tuple of Phi
+        Maps with the same patch shape and support.
+
+    See Also
+    --------
+    union : Combine several maps into one.
+
+    Notes
+    -----
+    The matrix `R` is block-diagonal, so `adjoint` and `average` work part by part.
+
+    Examples
+    --------
+    >>> from epitomes.phi import UnionPhi, subpixel, windows
+    >>> plain = windows((10, 10), (4, 4))
+    >>> phi = UnionPhi((plain, subpixel(plain, [[0.5, 0.5]])))
+    >>> phi.epitome_shape, phi.n_atoms
+    ((200,), 134)
+    """
 
     parts: tuple[Phi, ...]
 
@@ -82,40 +161,62 @@ class UnionPhi:
 
     @cached_property
     def epitome_shape(self) -> tuple[int, ...]:
-        """`(M,)`: the pixels of all parts end to end."""
+        """Shape `(M,)` of the epitome: the pixels of all parts, one part after another."""
         return (sum(math.prod(part.epitome_shape) for part in self.parts),)
 
     @property
     def patch_shape(self) -> tuple[int, ...]:
-        """That of every part."""
+        """Shape of the patches that the atoms represent."""
         return self.parts[0].patch_shape
 
     @property
     def support(self) -> NDArray[np.bool_] | None:
-        """That of every part."""
+        """Mask of the pixels in a patch that the atoms contain; None means all of them."""
         return support_of(self.parts[0])
 
     @cached_property
     def n_atoms(self) -> int:
-        """The atoms of all parts."""
+        """Number of atoms of all parts."""
         return sum(part.n_atoms for part in self.parts)
 
     @property
     def patch_size(self) -> int:
-        """That of every part."""
+        """Number of pixels of an atom."""
         return self.parts[0].patch_size
 
     def __call__(self, epitome: ArrayLike) -> Array:
-        """`D = phi(E)`: the atoms of the parts, one part after the other."""
+        """Compute the dictionary `D = phi(E)`: the atoms of the parts, one part after another."""
         pieces = split(self, epitome)
         return _joined([part(piece) for part, piece in zip(self.parts, pieces, strict=True)])
 
     def adjoint(self, atoms: ArrayLike) -> Array:
-        """`R' D`, part by part."""
+        """Apply the adjoint `R'`, part by part.
+
+        Parameters
+        ----------
+        atoms : array_like
+            Dictionary `D` of shape ``(n_atoms, patch_size)``.
+
+        Returns
+        -------
+        ndarray
+            Array of shape `epitome_shape`, in the dtype of `atoms`.
+        """
         return _joined([part.adjoint(D).reshape(-1) for part, D in self._with_atoms(atoms)])
 
     def average(self, atoms: ArrayLike) -> Array:
-        """`(R'R)^-1 R' D`, part by part, since no pixel belongs to two parts."""
+        """Compute the epitome whose dictionary is nearest to `atoms`, part by part.
+
+        Parameters
+        ----------
+        atoms : array_like
+            Dictionary `D` of shape ``(n_atoms, patch_size)``.
+
+        Returns
+        -------
+        ndarray
+            Epitome of shape `epitome_shape`, in the dtype of `atoms`: the paper's phi*, `(R'R)^-1 R' D`.
+        """
         return _joined([part.average(D).reshape(-1) for part, D in self._with_atoms(atoms)])
 
     def _with_atoms(self, atoms: ArrayLike) -> Iterator[tuple[Phi, Array]]:
@@ -128,7 +229,7 @@ class UnionPhi:
 
 
 def _ranges(sizes: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """First and last + 1 index of each of several runs laid end to end."""
+    """Yield the begin and the end of each of several consecutive runs."""
     first = 0
     for size in sizes:
         yield first, first + size

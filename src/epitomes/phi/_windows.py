@@ -1,8 +1,8 @@
-"""The maps of the paper, by name: all are windows of index pictures (paper, section 2).
+"""The maps of the paper (section 2): their atoms are windows of index pictures, in any number of dimensions.
 
-The difference of rank between epitome and patch says which case it is, in any number of dimensions:
-`windows((20, 20), (8, 8))` is one epitome and `windows((5, 12, 12), (8, 8))` is five of them; colour and video have
-longer shapes, `windows((16, 16, 3), (6, 6, 3))` and `windows((10, 12, 12), (4, 6, 6))`, and nothing else.
+An epitome shape with as many axes as the patch means one epitome, `windows((20, 20), (8, 8))`. With one axis more, the
+first axis counts several epitomes, `windows((5, 12, 12), (8, 8))`. Colour images and videos only have longer shapes:
+`windows((16, 16, 3), (6, 6, 3))`, `windows((10, 12, 12), (4, 6, 6))`.
 """
 
 from __future__ import annotations
@@ -31,13 +31,58 @@ def windows(
     border: Border | Sequence[Border] = "valid",
     support: ArrayLike | None = None,
 ) -> GatherPhi:
-    """All windows of `patch_shape` pixels of one epitome, or of several along a leading axis.
+    """Create the map whose atoms are all overlapping patches of one or several epitomes.
 
-    Valid borders, those of the paper, keep the windows inside: a corner pixel is in one atom, a central one in `m`.
-    Periodic ones let them run over the edge to the other side: every pixel is in `m` atoms. Channels do not run
-    into each other: with `border="periodic"`, a last axis that a patch of three axes or more fills stays valid.
-    A border for each axis of the patch, such as `("periodic", "valid")`, says it all explicitly.
-    `support` is a mask of the pixels that a patch holds; a single whole number as `patch_shape` stands for every axis.
+    Parameters
+    ----------
+    epitome_shape : int or sequence of int
+        Shape of the epitome. With one axis more than `patch_shape`, the first axis counts several epitomes.
+    patch_shape : int or sequence of int
+        Shape of a patch. A single number applies to every axis.
+    border : {"valid", "periodic"} or sequence of these, optional
+        With "valid" (default, used in the paper), windows lie inside the epitome. With "periodic", they continue on the
+        opposite side. A sequence gives one word per axis of the patch. With a single "periodic", channels stay "valid":
+        the last axis of a patch with at least three axes, if it is as long as that of the epitome.
+    support : array_like of bool, optional
+        Mask of shape `patch_shape`: the pixels of the patch that an atom contains. By default, all of them.
+
+    Returns
+    -------
+    GatherPhi
+        Map with one atom per window, in row order, one epitome after another.
+
+    Raises
+    ------
+    ValueError
+        If the patch does not fit in the epitome, or if a pixel is in no atom because of `support`.
+
+    See Also
+    --------
+    flat : Plain dictionary.
+    shift_invariant : Plain dictionary with shifted copies of each atom.
+    turned : Add mirror images and quarter turns of the atoms.
+    union : Combine maps of different kinds.
+
+    Notes
+    -----
+    With valid borders, a corner pixel of the epitome is in one atom and a central pixel is in `m` atoms. With periodic
+    borders, each pixel is in `m` atoms.
+
+    References
+    ----------
+    .. [1] L. Benoît, J. Mairal, F. Bach, J. Ponce, "Sparse image representation with epitomes", CVPR 2011, section 2.
+
+    Examples
+    --------
+    >>> from epitomes.phi import windows
+    >>> windows((20, 20), (8, 8)).n_atoms
+    169
+    >>> windows((20, 20), (8, 8), border="periodic").n_atoms
+    400
+    >>> windows((5, 12, 12), (8, 8)).n_atoms  # five epitomes of 25 atoms each
+    125
+    >>> windows((16, 16, 3), (6, 6, 3)).n_atoms  # colour
+    121
     """
     shape = as_shape("epitome_shape", epitome_shape)
     alone = isinstance(patch_shape, (int, np.integer))
@@ -57,21 +102,71 @@ def windows(
     require_table("the index table", n_epitomes * count_windows(seen, patch), math.prod(patch))
     pixels = np.arange(math.prod(shape), dtype=np.intp).reshape(n_epitomes, *one)
     for axis, length in enumerate(seen, start=1):
-        pixels = pixels.take(np.arange(length) % pixels.shape[axis], axis=axis)  # the first pixels follow the last
+        pixels = pixels.take(
+            np.arange(length) % pixels.shape[axis], axis=axis
+        )  # periodic: the first pixels follow the last
     return GatherPhi(shape, patch, tuple(pixels), checked_support(support, patch))
 
 
 def flat(n_atoms: int, patch_shape: Shape) -> GatherPhi:
-    """A plain dictionary: `n_atoms` epitomes of the size of the patch, so phi copies and nothing is shared."""
+    """Create the map of a plain dictionary, whose atoms share no pixels.
+
+    Parameters
+    ----------
+    n_atoms : int
+        Number of atoms.
+    patch_shape : int or sequence of int
+        Shape of a patch.
+
+    Returns
+    -------
+    GatherPhi
+        Map from `n_atoms` epitomes, each of the shape of a patch, to `n_atoms` atoms.
+
+    See Also
+    --------
+    windows : Overlapping atoms.
+
+    Examples
+    --------
+    >>> from epitomes.phi import flat
+    >>> phi = flat(256, (8, 8))
+    >>> phi.epitome_shape, phi.n_atoms
+    ((256, 8, 8), 256)
+    """
     patch = as_shape("patch_shape", patch_shape)
     return windows((whole("n_atoms", n_atoms, least=1), *patch), patch)
 
 
 def shift_invariant(n_atoms: int, patch_shape: Shape, shift: Shape) -> GatherPhi:
-    """A plain dictionary whose patterns may move: `n_atoms` epitomes, `shift` pixels larger than the patch per axis.
+    """Create the map of a shift-invariant dictionary: small epitomes, slightly larger than a patch.
 
-    Each pattern gives the product of `shift + 1` over the axes as atoms. Colour patches need a shift for each axis,
-    with 0 for the channels: `shift_invariant(50, (8, 8, 3), (2, 2, 0))`.
+    Parameters
+    ----------
+    n_atoms : int
+        Number of epitomes.
+    patch_shape : int or sequence of int
+        Shape of a patch.
+    shift : int or sequence of int
+        How many pixels an epitome is larger than a patch, along each axis. Use 0 for channels.
+
+    Returns
+    -------
+    GatherPhi
+        Map in which each epitome gives the product of ``shift + 1`` over the axes as atoms.
+
+    See Also
+    --------
+    windows : Overlapping atoms in general.
+
+    Examples
+    --------
+    >>> from epitomes.phi import shift_invariant
+    >>> phi = shift_invariant(50, (8, 8), 2)
+    >>> phi.epitome_shape, phi.n_atoms
+    ((50, 10, 10), 450)
+    >>> shift_invariant(50, (8, 8, 3), (2, 2, 0)).epitome_shape  # colour
+    (50, 10, 10, 3)
     """
     patch = as_shape("patch_shape", patch_shape)
     given = tuple(shift) if isinstance(shift, Iterable) else (shift,) * len(patch)
@@ -83,11 +178,38 @@ def shift_invariant(n_atoms: int, patch_shape: Shape, shift: Shape) -> GatherPhi
 
 
 def turned(phi: GatherPhi, *, quarter_turns: bool = True, flips: bool = True) -> GatherPhi:
-    """The atoms of `phi`, then their quarter turns and mirror images: more atoms of the same pixels.
+    """Add the quarter turns and mirror images of all atoms, as further atoms of the same pixels.
 
-    `flips` alone adds the two mirror images and the half turn that both make; with quarter turns there are seven
-    more pictures for each. One that shows the windows of a picture already there, in any order, is left out.
-    Patches need two axes, or three with channels last.
+    Parameters
+    ----------
+    phi : GatherPhi
+        Map to extend. Its patches need two axes, or three with channels last.
+    quarter_turns : bool, optional
+        Whether to add rotations by multiples of 90 degrees.
+    flips : bool, optional
+        Whether to add mirror images. Without quarter turns, these are the two mirror images and the half turn.
+
+    Returns
+    -------
+    GatherPhi
+        Map whose first atoms are those of `phi`. With both options there are eight versions of each index picture;
+        versions with the same windows as an earlier one are omitted.
+
+    Raises
+    ------
+    ValueError
+        If the patches have another number of axes, or if a patch does not fit in a turned picture.
+
+    See Also
+    --------
+    rotated : Rotations by any angle, with interpolation.
+
+    Examples
+    --------
+    >>> from epitomes.phi import turned, windows
+    >>> phi = windows((20, 20), (8, 8))
+    >>> phi.n_atoms, turned(phi).n_atoms, turned(phi, quarter_turns=False).n_atoms
+    (169, 1352, 676)
     """
     if not isinstance(phi, GatherPhi):
         raise TypeError(f"turned needs an index-table phi such as windows(...), got {type(phi).__name__}")
@@ -116,17 +238,17 @@ def turned(phi: GatherPhi, *, quarter_turns: bool = True, flips: bool = True) ->
 
 
 def spatial_axes(phi: GatherPhi) -> int:
-    """The axes along which a patch of phi can be turned or scaled: all but a last one for channels."""
+    """Count the axes along which a patch of phi can be turned or scaled: all but a last one for channels."""
     return len(phi.patch_shape) - all(_has_channels(picture.shape, phi.patch_shape) for picture in phi.pictures)
 
 
 def _has_channels(shape: tuple[int, ...], patch: tuple[int, ...]) -> bool:
-    # A picture has two axes at least before channels, so that (h, w) is never read as rows of channels.
+    # Channels come after at least two axes, so that (height, width) is never read as (height, channels).
     return len(patch) >= 3 and shape[-1] == patch[-1]
 
 
 def _windows_seen(picture: Index, patch: tuple[int, ...]) -> bytes:
-    """A digest of the set of windows of a picture: the same for the same windows in another order."""
+    """Compute a digest of the set of windows of a picture, independent of their order."""
     rows = sliding_window_view(picture, patch).reshape(-1, math.prod(patch))
     ordered = np.sort(np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1] * rows.itemsize))), axis=0)
     return hashlib.blake2b(ordered.tobytes()).digest()

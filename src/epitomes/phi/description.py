@@ -1,7 +1,7 @@
-"""Descriptions: an index-table phi in a few words that a file can hold, and back.
+"""Descriptions: an index-table phi as a few words that a file can store, and back.
 
-A `GatherPhi` keeps its pictures, not the names of the functions that made it. `describe` finds the words and proves
-them: it makes the phi anew from them and compares every index. What it returns is therefore exact or not returned.
+A `GatherPhi` keeps its pictures, not the calls that made it. `describe` finds these calls and verifies them: it builds
+the phi again and compares every index. A description is therefore exact, or there is none.
 """
 
 from __future__ import annotations
@@ -28,45 +28,45 @@ ADVICE = "keep the pixels with numpy.save and the lines that make phi"
 
 @dataclass(frozen=True)
 class Part:
-    """One epitome, or several of one shape: the arguments of `windows` and `turned`."""
+    """One epitome, or several of the same shape: the arguments of `windows` and `turned`."""
 
-    shape: tuple[int, ...]  # a first axis more than the patch has counts several
+    shape: tuple[int, ...]  # with one axis more than the patch, the first one counts several epitomes
     border: tuple[Border, ...]  # one word per axis of the patch
     turns: Turns
 
 
 @dataclass(frozen=True)
 class Description:
-    """All that makes an index-table phi."""
+    """Everything that is needed to build an index-table phi."""
 
     patch_shape: tuple[int, ...]
-    support: str | None  # a 0 or a 1 for each pixel of the patch, in row order; None: all of them
+    support: str | None  # "0" or "1" for each pixel of the patch, in row order; None: all of them
     parts: tuple[Part, ...]
-    joined: bool  # made by union: the pixels of the parts lie end to end
+    joined: bool  # made by union: the pixels of the parts are concatenated
 
     @property
     def patch_size(self) -> int:
-        """The pixels of an atom."""
+        """Number of pixels of an atom."""
         return math.prod(self.patch_shape) if self.support is None else self.support.count("1")
 
     def most_atoms(self) -> int:
-        """No phi of this description has more atoms. Python ints alone: nothing overflows, nothing is allocated."""
+        """Compute an upper bound of the number of atoms, in Python ints: without overflow and without allocation."""
         return sum(_most_atoms(part, self.patch_shape) for part in self.parts)
 
     def build(self) -> GatherPhi:
-        """The phi; a ValueError says what does not fit."""
+        """Build the phi; raise a ValueError if the description is inconsistent."""
         if not self.parts or (len(self.parts) > 1 and not self.joined):
             raise ValueError(f"a phi needs one part, or several that are joined, got {len(self.parts)}")
         phis = [_build_part(part, self.patch_shape, _mask(self.support, self.patch_shape)) for part in self.parts]
         if not self.joined:
             return phis[0]
         made = union(*phis)
-        assert isinstance(made, GatherPhi)  # since all parts are
+        assert isinstance(made, GatherPhi)  # because all parts are
         return made
 
 
 def describe(phi: Phi) -> Description:
-    """The description that builds exactly this phi; a TypeError where there is none."""
+    """Find the description that builds exactly this phi; raise a TypeError if there is none."""
     if isinstance(phi, UnionPhi):
         phi = union(*phi.parts)
     if not isinstance(phi, GatherPhi):

@@ -1,9 +1,9 @@
 """GatherPhi: every entry of the dictionary copies one pixel of the epitome (paper, appendix B).
 
-Each row of `R` then holds a single 1, so `R'R` is diagonal: it counts the atoms' entries that show each pixel, and
-phi* is an average over them. All the maps of the paper are of this kind. They differ only in their index pictures:
-pictures, of the rank of a patch, whose entries say which pixel of the epitome is seen there. The atoms are all the
-windows of these pictures. One pixel may be seen in many places: tori and turned atoms need nothing more.
+Each row of `R` then contains a single 1, so `R'R` is diagonal: it counts how many entries copy each pixel, and phi* is
+the average over these copies. All maps of the paper are of this kind. They differ only in their index pictures. An
+index picture has as many axes as a patch, its entries are indices of pixels of the epitome, and its windows are the
+atoms. A pixel may appear several times, which is all that periodic borders and turned atoms need.
 """
 
 from __future__ import annotations
@@ -24,13 +24,56 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GatherPhi:
-    """`D = E.ravel()[index]`: the atoms are the windows of index pictures. `windows` and its kin make them."""
+    """Map that copies pixels of the epitome into atoms by a table of indices.
+
+    Most users create one with `windows`, `flat`, `shift_invariant`, `turned` or `union`.
+
+    Parameters
+    ----------
+    epitome_shape : tuple of int
+        Shape of the epitome.
+    patch_shape : tuple of int
+        Shape of a patch.
+    pictures : tuple of ndarray of int
+        Index pictures, with as many axes as a patch. An entry is the flat index of a pixel of the epitome. The atoms
+        are all windows of these pictures, in row order, one picture after another.
+    support : ndarray of bool, optional
+        Mask of shape `patch_shape`: the pixels of the patch that an atom contains. None means all of them.
+    part_shapes : tuple of tuple of int, optional
+        Epitome shapes of the parts, if this map is a union.
+
+    Raises
+    ------
+    ValueError
+        If a pixel of the epitome appears in no atom, or an index picture is smaller than a patch.
+
+    See Also
+    --------
+    windows : All overlapping patches of one or several epitomes.
+    MatrixPhi : Maps whose atoms are linear combinations of pixels.
+
+    Notes
+    -----
+    ``D = E.ravel()[index]``. Each row of the matrix `R` contains a single 1, so `R'R` is the diagonal matrix of
+    `counts`, and `average` is the mean over the copies of each pixel.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from epitomes.phi import GatherPhi
+    >>> phi = GatherPhi((4,), (2,), (np.array([0, 1, 2, 3, 0]),))  # a ring of four pixels
+    >>> phi([10.0, 11.0, 12.0, 13.0])
+    array([[10., 11.],
+           [11., 12.],
+           [12., 13.],
+           [13., 10.]])
+    """
 
     epitome_shape: tuple[int, ...]
     patch_shape: tuple[int, ...]
-    pictures: tuple[Index, ...]  # of the rank of the patch; an entry is the flat index of a pixel of E
-    support: NDArray[np.bool_] | None = None  # the pixels of the patch that an atom holds; None: the full rectangle
-    part_shapes: tuple[tuple[int, ...], ...] = ()  # of a union: the epitome shapes of its parts
+    pictures: tuple[Index, ...]
+    support: NDArray[np.bool_] | None = None
+    part_shapes: tuple[tuple[int, ...], ...] = ()
 
     def __post_init__(self) -> None:
         shape = as_shape("epitome_shape", self.epitome_shape)
@@ -40,7 +83,7 @@ class GatherPhi:
             raise ValueError("pictures needs at least one index picture, got none")
         if self.part_shapes and sum(map(math.prod, self.part_shapes)) != math.prod(shape):
             raise ValueError(
-                f"part_shapes {self.part_shapes} must hold the pixels of epitome_shape {shape}, all and once"
+                f"part_shapes {self.part_shapes} must add up to the {math.prod(shape)} pixels of epitome_shape {shape}"
             )
         object.__setattr__(self, "epitome_shape", shape)
         object.__setattr__(self, "patch_shape", patch)
@@ -51,46 +94,80 @@ class GatherPhi:
 
     @cached_property
     def n_atoms(self) -> int:
-        """The number of windows of all pictures."""
+        """Number of atoms: the windows of all index pictures."""
         return sum(count_windows(picture.shape, self.patch_shape) for picture in self.pictures)
 
     @cached_property
     def patch_size(self) -> int:
-        """The number of pixels of an atom."""
+        """Number of pixels of an atom."""
         return math.prod(self.patch_shape) if self.support is None else int(self.support.sum())
 
     @cached_property
     def index(self) -> Index:
-        """The pixel of E that each entry of D copies, `(p, m)`."""
+        """Flat index of the pixel of the epitome that each entry of the dictionary copies, `(p, m)`."""
         tables = []
         for picture in self.pictures:
             seen = sliding_window_view(picture, self.patch_shape)
             seen = seen if self.support is None else seen[..., self.support]
             tables.append(seen.reshape(-1, self.patch_size))
-        return _frozen(np.ascontiguousarray(np.concatenate(tables)))  # a mask alone would leave columns together
+        return _frozen(np.ascontiguousarray(np.concatenate(tables)))  # indexing with a mask gives Fortran order
 
     @cached_property
     def counts(self) -> Index:
-        """How many entries of D copy each pixel, of the shape of E: the diagonal of `R'R`."""
+        """Number of entries of the dictionary that copy each pixel of the epitome: the diagonal of `R'R`."""
         counts = np.bincount(self.index.reshape(-1), minlength=math.prod(self.epitome_shape))
         return _frozen(counts.astype(np.intp, copy=False).reshape(self.epitome_shape))
 
     def __call__(self, epitome: ArrayLike) -> Array:
-        """`D = phi(E)`, `(p, m)`."""
+        """Compute the dictionary `D = phi(E)`, `(p, m)`."""
         return checked_epitome(self, epitome).reshape(-1)[self.index]
 
     def adjoint(self, atoms: ArrayLike) -> Array:
-        """`R' D`: every pixel gets the sum of the entries that copy it, summed in float64."""
+        """Apply the adjoint `R'`: each pixel receives the sum of the entries that copy it.
+
+        Parameters
+        ----------
+        atoms : array_like
+            Dictionary `D` of shape ``(n_atoms, patch_size)``.
+
+        Returns
+        -------
+        ndarray
+            Array of shape `epitome_shape`, summed in float64 and returned in the dtype of `atoms`.
+        """
         D = checked_atoms(self, atoms)
         return in_dtype_of(D, self._sums(D))
 
     def average(self, atoms: ArrayLike) -> Array:
-        """`(R'R)^-1 R' D`, the paper's phi*: every pixel gets the mean of the entries that copy it."""
+        """Compute the epitome whose dictionary is nearest to `atoms`: the mean of the entries that copy each pixel.
+
+        Parameters
+        ----------
+        atoms : array_like
+            Dictionary `D` of shape ``(n_atoms, patch_size)``.
+
+        Returns
+        -------
+        ndarray
+            Epitome of shape `epitome_shape`, in the dtype of `atoms`: the paper's phi*, `(R'R)^-1 R' D`.
+        """
         D = checked_atoms(self, atoms)
         return in_dtype_of(D, self._sums(D) / self.counts)
 
     def atom_pictures(self, epitome: ArrayLike) -> tuple[Array, ...] | None:
-        """The pictures whose windows, in row order, picture by picture, are the atoms; None if there is a support."""
+        """Compute the pictures whose windows are the atoms.
+
+        Parameters
+        ----------
+        epitome : array_like
+            Epitome of shape `epitome_shape`.
+
+        Returns
+        -------
+        tuple of ndarray or None
+            One picture per index picture. Their windows, in row order and one picture after another, are the atoms.
+            None if the map has a support, since its atoms are no rectangles.
+        """
         if self.support is not None:
             return None
         pixels = checked_epitome(self, epitome).reshape(-1)
@@ -106,7 +183,7 @@ class GatherPhi:
         if not unseen.any():
             return
         first = tuple(int(i) for i in np.unravel_index(int(np.argmax(unseen)), self.epitome_shape))
-        advice = "let the pictures show every pixel"
+        advice = "every pixel must appear in a picture"
         if self.support is not None:
             advice = 'use border="periodic", or a support that contains the corners of the patch'
         raise ValueError(
@@ -115,7 +192,7 @@ class GatherPhi:
         )
 
     def __reduce__(self) -> tuple[type[GatherPhi], tuple[object, ...]]:
-        # The tables are far larger than the pictures that make them: send the pictures to files and workers.
+        # The tables are much larger than the pictures that define them: pickle the pictures only.
         return GatherPhi, (self.epitome_shape, self.patch_shape, self.pictures, self.support, self.part_shapes)
 
     def __repr__(self) -> str:
@@ -125,12 +202,12 @@ class GatherPhi:
 
 
 def count_windows(shape: tuple[int, ...], patch: tuple[int, ...]) -> int:
-    """The number of windows of `patch` pixels in a picture: the product of `n - w + 1` over the axes."""
+    """Count the windows of shape `patch` in a picture: the product of `n - w + 1` over the axes."""
     return math.prod(n - w + 1 for n, w in zip(shape, patch, strict=True))
 
 
 def _frozen(array: Index) -> Index:
-    array.flags.writeable = False  # shared by all calls: a caller's change would break the laws
+    array.flags.writeable = False  # shared by all calls: writing to it would break the laws of phi
     return array
 
 
@@ -153,7 +230,7 @@ def _checked_picture(number: int, value: ArrayLike, patch: tuple[int, ...], n_pi
 
 
 def checked_support(value: ArrayLike | None, patch: tuple[int, ...]) -> NDArray[np.bool_] | None:
-    """`value` as a mask of the patch with at least one pixel; None, the full rectangle, where it leaves none out."""
+    """Convert `value` to a mask of the patch with at least one pixel; None if it contains all pixels."""
     if value is None:
         return None
     support = as_mask("support", value, patch).copy()

@@ -1,7 +1,7 @@
 """MatrixPhi: any linear, injective phi, given by its sparse matrix R (paper, section 2 and appendix B).
 
-Entries of the dictionary may then mix pixels of the epitome, as sub-pixel shifts, rotations and scales do. `R'R` is
-no longer diagonal; it is factorised once, when the phi is made, and a rank-deficient `R` is refused there.
+Entries of the dictionary can then combine several pixels of the epitome, as sub-pixel shifts, rotations and scales do.
+`R'R` is not diagonal. It is factorised once, when the map is created, and a rank-deficient `R` is refused then.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from epitomes.checks import Array, as_floats, as_shape, require_finite
 from epitomes.phi.gather import checked_support
 from epitomes.phi.protocol import checked_atoms, checked_epitome, in_dtype_of, require_table
 
-# Beyond this condition number of R'R (columns scaled to length one) phi* loses too many digits to be called an inverse.
+# Above this condition number of R'R (with unit columns) phi* loses too many digits to be an inverse.
 WORST_CONDITION = 1e12
 
 Floats = NDArray[np.float64]
@@ -28,16 +28,52 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MatrixPhi:
-    """`D.ravel() = R @ E.ravel()` for an injective sparse `R`, `(p*m, M)`; `subpixel` and its kin make some.
+    """Map from epitomes to dictionaries that is given by its matrix.
 
-    Each atom is `m` rows of `R` that follow each other. Any matrix of real numbers, sparse or dense, is taken; a
-    float64 CSR copy is kept.
+    The functions `subpixel`, `rotated` and `scaled` create such maps.
+
+    Parameters
+    ----------
+    matrix : sparse array or array_like
+        Matrix `R` of shape ``(p * m, M)``, with linearly independent columns. The `m` rows of an atom are consecutive.
+        A float64 copy in CSR format is kept.
+    epitome_shape : tuple of int
+        Shape of the epitome of `M` pixels.
+    patch_shape : tuple of int
+        Shape of a patch.
+    support : ndarray of bool, optional
+        Mask of shape `patch_shape`: the `m` pixels of the patch that an atom contains. None means all of them.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not agree, or if the columns of `matrix` are linearly dependent, exactly or nearly.
+
+    See Also
+    --------
+    GatherPhi : Maps that copy pixels.
+
+    Notes
+    -----
+    ``D.ravel() = R @ E.ravel()``. `average` solves the least squares problem ``min |R e - d|^2`` by the normal
+    equations, with one step of iterative refinement.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from epitomes.phi import MatrixPhi
+    >>> R = [[1, 0, 0], [0, 1, 0], [0, 1, 0], [0, 0, 1], [0.5, 0.5, 0], [0, 0.5, 0.5]]
+    >>> phi = MatrixPhi(R, (3,), (2,))
+    >>> phi([2.0, 4.0, 8.0])
+    array([[2., 4.],
+           [4., 8.],
+           [3., 6.]])
     """
 
     matrix: csr_array
     epitome_shape: tuple[int, ...]
     patch_shape: tuple[int, ...]
-    support: NDArray[np.bool_] | None = None  # the pixels of the patch that an atom holds; None: the full rectangle
+    support: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epitome_shape", as_shape("epitome_shape", self.epitome_shape))
@@ -45,32 +81,54 @@ class MatrixPhi:
         object.__setattr__(self, "support", checked_support(self.support, self.patch_shape))
         object.__setattr__(self, "matrix", _checked_matrix(self.matrix, math.prod(self.epitome_shape), self.patch_size))
         require_table("R", self.n_atoms, self.patch_size)
-        self._normal_equations  # noqa: B018  made here, so that a rank-deficient R is refused at the door
+        self._normal_equations  # noqa: B018  computed here, so that a rank-deficient R is refused at once
 
     @property
     def n_atoms(self) -> int:
-        """The rows of `R` over the pixels of an atom."""
+        """Number of atoms."""
         return int(self.matrix.shape[0]) // self.patch_size
 
     @cached_property
     def patch_size(self) -> int:
-        """The number of pixels of an atom."""
+        """Number of pixels of an atom."""
         return math.prod(self.patch_shape) if self.support is None else int(self.support.sum())
 
     def __call__(self, epitome: ArrayLike) -> Array:
-        """`D = phi(E)`, `(p, m)`."""
+        """Compute the dictionary `D = phi(E)`, `(p, m)`."""
         E = checked_epitome(self, epitome)
         D: Floats = self.matrix @ E.reshape(-1).astype(np.float64, copy=False)
         return in_dtype_of(E, D.reshape(self.n_atoms, self.patch_size))
 
     def adjoint(self, atoms: ArrayLike) -> Array:
-        """`R' D`."""
+        """Apply the adjoint, the transposed matrix `R'`.
+
+        Parameters
+        ----------
+        atoms : array_like
+            Dictionary `D` of shape ``(n_atoms, patch_size)``.
+
+        Returns
+        -------
+        ndarray
+            Array of shape `epitome_shape`, in the dtype of `atoms`.
+        """
         D = checked_atoms(self, atoms)
         E: Floats = self.matrix.T @ D.reshape(-1).astype(np.float64, copy=False)
         return in_dtype_of(D, E.reshape(self.epitome_shape))
 
     def average(self, atoms: ArrayLike) -> Array:
-        """`(R'R)^-1 R' D`, the paper's phi*: the epitome whose dictionary is nearest to `D`."""
+        """Compute the epitome whose dictionary is nearest to `atoms`: the paper's phi*, `(R'R)^-1 R'`.
+
+        Parameters
+        ----------
+        atoms : array_like
+            Dictionary `D` of shape ``(n_atoms, patch_size)``.
+
+        Returns
+        -------
+        ndarray
+            Epitome of shape `epitome_shape`, in the dtype of `atoms`.
+        """
         D = checked_atoms(self, atoms)
         E = self._normal_equations.least_squares(self.matrix, D.reshape(-1).astype(np.float64, copy=False))
         return in_dtype_of(D, E.reshape(self.epitome_shape))
@@ -91,20 +149,20 @@ class MatrixPhi:
 
 @dataclass(frozen=True, eq=False)
 class _NormalEquations:
-    """The factor of `S R'R S`, where the diagonal `S` scales the columns of `R` to length one."""
+    """Factorisation of `S R'R S`, where the diagonal `S` scales the columns of `R` to unit norm."""
 
     scales: Floats  # (M,)
     factor: SuperLU
 
     def solve(self, right: Floats) -> Floats:
-        """`(R'R)^-1 right`."""
+        """Compute `(R'R)^-1 right`."""
         solution: Floats = self.scales * self.factor.solve(self.scales * right)
         return solution
 
     def least_squares(self, R: csr_array, d: Floats) -> Floats:
-        """The `e` that minimises `|R e - d|^2`."""
+        """Compute the `e` that minimises `|R e - d|^2`."""
         e = self.solve(R.T @ d)
-        # One correction from the residual gives back the digits that squaring R costs.
+        # One step of iterative refinement recovers the digits that are lost by squaring R.
         return e + self.solve(R.T @ (d - R @ e))
 
 
@@ -120,7 +178,7 @@ def _factorised(R: csr_array, epitome_shape: tuple[int, ...]) -> _NormalEquation
     scaled = csr_array((R.data / lengths[R.indices], R.indices, R.indptr), shape=R.shape)
     gram = csc_array(scaled.T @ scaled)
     try:
-        # Symmetric mode keeps the pivots on the diagonal, as suits a positive definite matrix.
+        # Symmetric mode keeps the pivots on the diagonal, which suits a positive definite matrix.
         options = {"SymmetricMode": True}
         factor = splu(gram, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
         condition = _condition(gram, factor)
@@ -135,8 +193,8 @@ def _factorised(R: csr_array, epitome_shape: tuple[int, ...]) -> _NormalEquation
 
 
 def _condition(gram: csc_array, factor: SuperLU) -> float:
-    """An estimate, a little low, of the condition number of `gram`, by inverse iteration from a random vector."""
-    x = np.random.default_rng(0).standard_normal(gram.shape[0])  # always the same: no caller's state is touched
+    """Estimate the condition number of `gram` by inverse iteration from a random vector; slightly too low."""
+    x = np.random.default_rng(0).standard_normal(gram.shape[0])  # a fixed seed: results are reproducible
     growth = 1.0
     with np.errstate(all="ignore"):  # a singular gram may give infinities, which the caller refuses
         for _ in range(8):
@@ -168,5 +226,5 @@ def _checked_matrix(value: Any, n_pixels: int, patch_size: int) -> csr_array:
     R.eliminate_zeros()
     require_finite("matrix", R.data)
     for part in (R.data, R.indices, R.indptr):
-        part.flags.writeable = False  # a change would not reach the factor
+        part.flags.writeable = False  # a change would not update the factorisation
     return R

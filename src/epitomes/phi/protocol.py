@@ -1,7 +1,7 @@
 """Phi: the linear, injective map from an epitome to its dictionary (paper, section 2 and appendix B).
 
-With `R` the matrix of phi, `(p*m, M)`, the three verbs are `R`, `R'` and `(R'R)^-1 R'`. All else follows from them:
-`project` and `as_matrix` are functions, so no phi can redefine them. `epitomes.testing.check_phi` proves the laws.
+With `R` the matrix of phi, `(p*m, M)`, its three operations are `R`, `R'` and `(R'R)^-1 R'`. `project` and `as_matrix`
+follow from these, so they are functions that no phi can redefine. `epitomes.testing.check_phi` tests the laws.
 """
 
 from __future__ import annotations
@@ -18,41 +18,135 @@ from epitomes.checks import Array, as_floats, require_indexable
 
 @runtime_checkable
 class Phi(Protocol):
-    """A linear, injective map from the pixels of an epitome `E` to the atoms `D` of a dictionary, `(p, m)`."""
+    """A linear, injective map from the pixels of an epitome to the atoms of a dictionary.
+
+    This is a protocol: any class with these attributes and methods can be used, no base class is needed.
+
+    See Also
+    --------
+    windows : All overlapping patches of one or several epitomes.
+    epitomes.testing.check_phi : Test an implementation of this protocol.
+
+    Notes
+    -----
+    In the notation of the paper, `E` is the epitome of `M` pixels and ``D = phi(E)`` has `p` atoms of `m` pixels,
+    stored as rows. `R`, of shape ``(p * m, M)``, is the matrix of the map: ``D.ravel() == R @ E.ravel()``.
+
+    Examples
+    --------
+    >>> from epitomes.phi import Phi, windows
+    >>> phi = windows((20, 20), (8, 8))
+    >>> isinstance(phi, Phi)
+    True
+    >>> phi.epitome_shape, phi.n_atoms, phi.patch_size
+    ((20, 20), 169, 64)
+    """
 
     @property
     def epitome_shape(self) -> tuple[int, ...]:
-        """Shape of `E`; its size is the paper's `M`."""
+        """Shape of the epitome; its size is the paper's `M`."""
 
     @property
     def patch_shape(self) -> tuple[int, ...]:
-        """Shape of the patch that an atom stands for."""
+        """Shape of the patches that the atoms represent."""
 
     @property
     def n_atoms(self) -> int:
-        """The paper's `p`."""
+        """Number of atoms, the paper's `p`."""
 
     @property
     def patch_size(self) -> int:
-        """The paper's `m`: the pixels of one atom, which a support mask makes fewer than those of `patch_shape`."""
+        """Number of pixels of an atom, the paper's `m`; a support mask makes it smaller than that of `patch_shape`."""
 
     def __call__(self, epitome: ArrayLike) -> Array:
-        """`D = phi(E)`, `(p, m)`."""
+        """Compute the dictionary `D = phi(E)`, `(p, m)`."""
 
     def adjoint(self, atoms: ArrayLike) -> Array:
-        """`R' D`: every pixel of the epitome gets the sum over its copies."""
+        """Apply the adjoint `R'`: each pixel of the epitome receives the sum of the entries that it contributes to.
+
+        Parameters
+        ----------
+        atoms : array_like
+            Dictionary `D` of shape ``(n_atoms, patch_size)``.
+
+        Returns
+        -------
+        ndarray
+            Array of shape `epitome_shape`, in the dtype of `atoms`.
+        """
 
     def average(self, atoms: ArrayLike) -> Array:
-        """`(R'R)^-1 R' D`, the paper's phi*: the epitome whose dictionary is nearest to `D`. Not the adjoint."""
+        """Compute the epitome whose dictionary is nearest to `atoms`: the paper's phi*, `(R'R)^-1 R'`.
+
+        Parameters
+        ----------
+        atoms : array_like
+            Dictionary `D` of shape ``(n_atoms, patch_size)``.
+
+        Returns
+        -------
+        ndarray
+            Epitome of shape `epitome_shape`, in the dtype of `atoms`.
+        """
 
 
 def project(phi: Phi, atoms: ArrayLike) -> Array:
-    """The dictionary of `Im(phi)` nearest to `atoms`: the orthogonal projection `phi(phi.average(D))`."""
+    """Project a dictionary onto the dictionaries that phi can produce.
+
+    Parameters
+    ----------
+    phi : Phi
+        Map from epitomes to dictionaries.
+    atoms : array_like
+        Dictionary of shape ``(phi.n_atoms, phi.patch_size)``.
+
+    Returns
+    -------
+    ndarray
+        The dictionary in the range of `phi` that is nearest to `atoms`.
+
+    Notes
+    -----
+    This is the orthogonal projection ``phi(phi.average(D))``, the matrix `R (R'R)^-1 R'`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from epitomes.phi import project, windows
+    >>> phi = windows(3, 2)  # atoms (e0, e1) and (e1, e2): the second pixel is in both
+    >>> project(phi, np.array([[1.0, 2.0], [4.0, 5.0]]))
+    array([[1., 3.],
+           [3., 5.]])
+    """
     return phi(phi.average(atoms))
 
 
 def as_matrix(phi: Phi) -> csr_array:
-    """`R`, `(p*m, M)`, so that `phi(E).ravel() == R @ E.ravel()`: one call of phi per pixel, meant for small ones."""
+    """Compute the matrix R of phi.
+
+    Parameters
+    ----------
+    phi : Phi
+        Map from epitomes to dictionaries.
+
+    Returns
+    -------
+    csr_array
+        Matrix `R` of shape ``(p * m, M)``, so that ``phi(E).ravel() == R @ E.ravel()``.
+
+    Notes
+    -----
+    Each column takes one call of `phi`, so this function is meant for small epitomes and for tests.
+
+    Examples
+    --------
+    >>> from epitomes.phi import as_matrix, windows
+    >>> as_matrix(windows(3, 2)).toarray()
+    array([[1., 0., 0.],
+           [0., 1., 0.],
+           [0., 1., 0.],
+           [0., 0., 1.]])
+    """
     n_pixels = math.prod(phi.epitome_shape)
     rows: list[NDArray[np.intp]] = []
     values: list[NDArray[np.float64]] = []
@@ -72,13 +166,34 @@ def as_matrix(phi: Phi) -> csr_array:
 
 
 def support_of(phi: Phi) -> NDArray[np.bool_] | None:
-    """The pixels of the patch that an atom holds, a mask of `patch_shape`; None: all of them."""
-    support: NDArray[np.bool_] | None = getattr(phi, "support", None)  # not in the protocol: few phis have one
+    """Return the mask of the pixels in a patch that the atoms of phi contain.
+
+    Parameters
+    ----------
+    phi : Phi
+        Map from epitomes to dictionaries.
+
+    Returns
+    -------
+    ndarray of bool or None
+        Mask of shape ``phi.patch_shape``. None if the atoms contain all pixels of the patch.
+
+    Examples
+    --------
+    >>> from epitomes.phi import support_of, windows
+    >>> support_of(windows((9, 9), (2, 2))) is None
+    True
+    >>> corner = [[True, True], [True, False]]
+    >>> support_of(windows((9, 9), (2, 2), support=corner, border="periodic"))
+    array([[ True,  True],
+           [ True, False]])
+    """
+    support: NDArray[np.bool_] | None = getattr(phi, "support", None)  # optional: not part of the protocol
     return support
 
 
 def checked_epitome(phi: Phi, value: ArrayLike) -> Array:
-    """`value` as finite floats of the shape that phi takes."""
+    """Convert `value` to finite floats of the epitome shape of phi."""
     epitome = as_floats("epitome", value)
     if epitome.shape != phi.epitome_shape:
         raise ValueError(f"epitome needs shape {phi.epitome_shape} for {phi!r}, got {epitome.shape}")
@@ -86,7 +201,7 @@ def checked_epitome(phi: Phi, value: ArrayLike) -> Array:
 
 
 def checked_atoms(phi: Phi, value: ArrayLike) -> Array:
-    """`value` as finite floats, one row per atom of phi."""
+    """Convert `value` to finite floats with one row per atom of phi."""
     atoms = as_floats("atoms", value)
     if atoms.shape != (phi.n_atoms, phi.patch_size):
         needed = f"{(phi.n_atoms, phi.patch_size)} (n_atoms, patch_size)"
@@ -95,10 +210,10 @@ def checked_atoms(phi: Phi, value: ArrayLike) -> Array:
 
 
 def in_dtype_of(given: Array, result: NDArray[np.float64]) -> Array:
-    """`result`, computed in float64, in the dtype that the caller gave."""
+    """Convert `result`, computed in float64, to the dtype of `given`."""
     return result if given.dtype == np.float64 else result.astype(np.float32)
 
 
 def require_table(name: str, n_atoms: int, patch_size: int) -> None:
-    """Refuse a phi whose table of entries no array can hold, before anything is allocated."""
+    """Refuse a phi whose table of entries no array can hold, before allocating it."""
     require_indexable(f"{name} of (n_atoms, patch_size)", (n_atoms, patch_size))

@@ -1,8 +1,9 @@
-"""Windows that lie between the pixels: sub-pixel shifts, rotations and scales as more atoms of the same epitome.
+"""Resampled windows: sub-pixel shifts, rotations and scales as further atoms of the same epitome.
 
-The atoms of an index-table phi come first, as they are, so the map stays injective and well conditioned. Then come,
-for each motion, the windows moved by it, wherever they lie fully inside a picture. Values between pixels are
-interpolated linearly along each axis, so every entry of D is a weighted mean of neighbouring pixels of E.
+The atoms of the original map come first and are unchanged, so the map stays injective and well conditioned. For each
+transform, they are followed by all transformed windows that lie inside a picture. Values between pixels are
+interpolated linearly along each axis: an entry of the dictionary is a weighted mean of neighbouring pixels of the
+epitome.
 """
 
 from __future__ import annotations
@@ -22,11 +23,47 @@ from epitomes.phi.matrix import MatrixPhi
 from epitomes.phi.protocol import require_table
 
 Floats = NDArray[np.float64]
-NEAR = 1e-9  # a position nearer to a pixel than this is on it: sines and cosines are not exact
+NEAR = 1e-9  # positions this close to a pixel are moved onto it, because sines and cosines are not exact
 
 
 def subpixel(phi: GatherPhi, shifts: ArrayLike) -> MatrixPhi:
-    """The atoms of `phi`, then all windows moved by each of the `shifts`: `(k, rank of the patch)`, in pixels."""
+    """Add windows that are shifted by fractions of a pixel.
+
+    Parameters
+    ----------
+    phi : GatherPhi
+        Map to extend.
+    shifts : array_like
+        Shifts in pixels, of shape ``(k, n_axes)``, with one column per axis of the patch.
+
+    Returns
+    -------
+    MatrixPhi
+        Map whose first atoms are those of `phi`, followed by the shifted windows for each of the `k` shifts.
+
+    Raises
+    ------
+    ValueError
+        If a shift is a whole number of pixels along all axes: `phi` already has these windows.
+
+    See Also
+    --------
+    rotated : Add rotated windows.
+    scaled : Add enlarged or reduced windows.
+
+    Notes
+    -----
+    Values between pixels are interpolated linearly along each axis.
+
+    Examples
+    --------
+    >>> from epitomes.phi import subpixel, windows
+    >>> phi = subpixel(windows((3,), (2,)), [[0.5]])
+    >>> phi([0.0, 2.0, 6.0])
+    array([[0., 2.],
+           [2., 6.],
+           [1., 4.]])
+    """
     _require_pictures("subpixel", phi)
     rank = len(phi.patch_shape)
     moves = as_floats("shifts", shifts, ndim=2, dtype=np.float64)
@@ -34,15 +71,45 @@ def subpixel(phi: GatherPhi, shifts: ArrayLike) -> MatrixPhi:
         raise ValueError(f"shifts needs {rank} columns, one per axis of the patch, got shape {moves.shape}")
     for shift in moves:
         if (np.abs(shift - np.rint(shift)) < NEAR).all():
-            raise ValueError(f"the shift {tuple(shift.tolist())} is whole pixels: leave it out, phi has those windows")
+            raise ValueError(f"the shift {tuple(shift.tolist())} is whole pixels: omit it, phi has those windows")
     centred, centre = _pixels(phi)
     return _with_windows(phi, [(f"shifted by {tuple(s.tolist())}", centre + centred + s) for s in moves])
 
 
 def rotated(phi: GatherPhi, degrees: Sequence[float]) -> MatrixPhi:
-    """The atoms of `phi`, then all windows turned anticlockwise about their centres by each of the angles.
+    """Add windows that are rotated about their centres.
 
-    Patches need two axes, or three with channels last. Quarter turns are exact, as in `turned`.
+    Parameters
+    ----------
+    phi : GatherPhi
+        Map to extend. Its patches need two axes, or three with channels last.
+    degrees : sequence of float
+        Angles in degrees, anticlockwise. Multiples of 90 need no interpolation and are exact.
+
+    Returns
+    -------
+    MatrixPhi
+        Map whose first atoms are those of `phi`, followed by the rotated windows for each angle.
+
+    Raises
+    ------
+    ValueError
+        If an angle is a multiple of 360 degrees, or if no rotated window fits in a picture.
+
+    See Also
+    --------
+    turned : Quarter turns and mirror images of all atoms, without a matrix.
+
+    Notes
+    -----
+    Values between pixels are interpolated linearly along each axis.
+
+    Examples
+    --------
+    >>> from epitomes.phi import rotated, windows
+    >>> plain = windows((12, 12), (4, 4))
+    >>> plain.n_atoms, rotated(plain, [30, 60]).n_atoms
+    (81, 179)
     """
     _require_pictures("rotated", phi)
     if spatial_axes(phi) != 2:
@@ -53,7 +120,7 @@ def rotated(phi: GatherPhi, degrees: Sequence[float]) -> MatrixPhi:
     moves = []
     for angle in as_floats("degrees", degrees, ndim=1, dtype=np.float64).tolist():
         if angle % 360 == 0:
-            raise ValueError(f"the rotation by {angle} degrees moves nothing: leave it out, phi has those windows")
+            raise ValueError(f"the rotation by {angle} degrees moves nothing: omit it, phi has those windows")
         cos, sin = math.cos(math.radians(angle)), math.sin(math.radians(angle))
         turn = np.eye(len(phi.patch_shape))
         turn[:2, :2] = [[cos, sin], [-sin, cos]]
@@ -62,9 +129,43 @@ def rotated(phi: GatherPhi, degrees: Sequence[float]) -> MatrixPhi:
 
 
 def scaled(phi: GatherPhi, factors: Sequence[float]) -> MatrixPhi:
-    """The atoms of `phi`, then all windows that are each of the factors times as wide as the patch.
+    """Add windows that are larger or smaller than a patch, resampled to the size of a patch.
 
-    A factor above one shows more of the epitome in a patch, below one less. Channels keep their scale.
+    Parameters
+    ----------
+    phi : GatherPhi
+        Map to extend.
+    factors : sequence of float
+        Width of the windows relative to the patch. A factor above 1 shows a larger part of the epitome. Channels are
+        not scaled.
+
+    Returns
+    -------
+    MatrixPhi
+        Map whose first atoms are those of `phi`, followed by the scaled windows for each factor.
+
+    Raises
+    ------
+    ValueError
+        If a factor is 1 or not positive, or if no scaled window fits in a picture.
+
+    See Also
+    --------
+    subpixel : Add windows that are shifted by fractions of a pixel.
+
+    Notes
+    -----
+    Values between pixels are interpolated linearly along each axis.
+
+    Examples
+    --------
+    >>> from epitomes.phi import scaled, windows
+    >>> phi = scaled(windows((4,), (2,)), [2.0])
+    >>> phi([0.0, 2.0, 4.0, 6.0])  # the last atom has a spacing of two pixels
+    array([[0., 2.],
+           [2., 4.],
+           [4., 6.],
+           [1., 5.]])
     """
     _require_pictures("scaled", phi)
     centred, centre = _pixels(phi)
@@ -72,7 +173,7 @@ def scaled(phi: GatherPhi, factors: Sequence[float]) -> MatrixPhi:
     for value in as_floats("factors", factors, ndim=1, dtype=np.float64).tolist():
         factor = positive("each of factors", value)
         if factor == 1:
-            raise ValueError("the factor 1 moves nothing: leave it out, phi has those windows")
+            raise ValueError("the factor 1 moves nothing: omit it, phi has those windows")
         each = np.where(np.arange(centre.size) < spatial_axes(phi), factor, 1.0)
         moves.append((f"scaled by {factor}", centre + centred * each))
     return _with_windows(phi, moves)
@@ -84,7 +185,7 @@ def _require_pictures(name: str, phi: GatherPhi) -> None:
 
 
 def _pixels(phi: GatherPhi) -> tuple[Floats, Floats]:
-    """The pixels that an atom holds as positions about the centre of the patch, `(m, rank)`, and the centre."""
+    """Compute the positions of the pixels of an atom from the centre of the patch, `(m, n_axes)`, and the centre."""
     mask = np.ones(phi.patch_shape, bool) if phi.support is None else phi.support
     centre = (np.array(phi.patch_shape) - 1) / 2
     return np.argwhere(mask) - centre, centre
@@ -108,7 +209,7 @@ def _with_windows(phi: GatherPhi, moves: list[tuple[str, Floats]]) -> MatrixPhi:
 
 
 def _interpolated(picture: Index, positions: Floats, n_pixels: int) -> csr_array:
-    """The rows of R for all whole shifts of the window at `positions`, `(m, rank)`, that stay inside the picture."""
+    """Compute the rows of R for all integer shifts of the window at `positions`, `(m, n_axes)`, inside the picture."""
     low = np.ceil(-positions.min(axis=0))
     high = np.floor(np.array(picture.shape) - 1 - positions.max(axis=0))
     if (high < low).any():
@@ -122,7 +223,7 @@ def _interpolated(picture: Index, positions: Floats, n_pixels: int) -> csr_array
     entries, columns, weights = [], [], []
     for step in product((0, 1), repeat=picture.ndim):
         weight = np.where(step, share, 1 - share).prod(axis=1)
-        used = np.flatnonzero(weight)  # a corner of no weight may lie outside the picture
+        used = np.flatnonzero(weight)  # a corner of zero weight may lie outside the picture
         entries.append(used)
         columns.append(picture[tuple(starts + (corner + step)[used].T[:, None, :])])
         weights.append(weight[used])
@@ -134,7 +235,7 @@ def _interpolated(picture: Index, positions: Floats, n_pixels: int) -> csr_array
 
 
 def _distinct(seen: Index, picture: Index) -> Index:
-    """The rows of `seen` without repetitions: a periodic picture can show one small window in several places."""
+    """Remove repeated rows of `seen`: a periodic picture can show one small window in several places."""
     if np.unique(picture).size == picture.size:
         return seen
     first = np.unique(seen, axis=0, return_index=True)[1]

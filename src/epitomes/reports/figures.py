@@ -1,9 +1,8 @@
-"""The numbers of a report as plain values: one JSON object for programs, tables for people."""
+"""The numbers of a report: one object of plain values for programs, and tables for people."""
 
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
@@ -12,88 +11,107 @@ from typing import Any
 import numpy as np
 
 from epitomes.draw import Table
-from epitomes.epitome import Epitome
-from epitomes.reports.pictures import Album
-from epitomes.reports.story import Story
+from epitomes.reports.data import ReportData
+from epitomes.reports.summary import Summary, estimate_gain, number
 from epitomes.reports.usage import Usage
 
 VERSION = 1  # of the layout of these figures
-LONGEST = 64  # values of an array that is told in full
+LONGEST = 64  # entries of an array that is listed in full; of a longer one the shape is given
 
-WORDS = {  # what numbers of the other parts mean, for people
-    "sigma": "noise level sigma",
-    "low": "90 % interval, low end",
-    "high": "90 % interval, high end",
-    "gain_low": "90 % interval of the gain, low end",
-    "gain_high": "90 % interval of the gain, high end",
-    "variance": "variance of what was taken away, over that of the noise",
-    "taken": "the same, over what a plain filter would take",
-    "taken_fine": "the same, for the finest detail",
-    "edges": "variance at the edges, over that of the noise",
-    "autocorrelation": "correlation of neighbours 1, 2, 3 and 4 pixels apart",
-    "spectrum": "power from low to high frequencies, over that of noise",
-    "image_correlation": "correlation with the detail of the image",
-    "gradient_correlation": "correlation of its square with edges",
-    "leak": "share of pixels with structure around them",
-    "clipped": "share of pixels left out, where noise was cut off",
-    "mse": "estimated mean squared error",
-    "error": "standard deviation of this estimate",
-    "psnr": "estimated PSNR, dB",
-    "interval": "90 % interval of the PSNR, dB",
-    "divergence": "share of the noise that is kept",
-    "residual": "mean square of what was taken away",
-    "peak": "value of white that the PSNR refers to",
-    "level": "share of pixels whose interval holds the truth, about",
-    "std_mean": "estimated error of a pixel, mean",
-    "std_quantiles": "estimated error of a pixel, quantile",
+# What the numbers of each table are called.
+NOISE = {
+    "level": "Level, the root mean square over all pixels",
+    "sigma": "Standard deviation, or read noise if there is a gain",
+    "gain": "Gain, variance per unit of brightness",
+    "offset": "Brightness without light",
+    "brightness": "Mean brightness",
+    "interval": "90 % interval of the level",
+    "gain_interval": "90 % interval of the gain",
+    "estimated": "Estimated from the image",
+    "reliable": "Reliable",
+    "low": "90 % interval, lower end",
+    "high": "90 % interval, upper end",
+    "gain_low": "90 % interval of the gain, lower end",
+    "gain_high": "90 % interval of the gain, upper end",
 }
+SURE = {
+    "mse": "Mean squared error",
+    "error": "Standard error of the mean squared error",
+    "psnr": "PSNR, dB",
+    "interval": "90 % interval of the PSNR, dB",
+    "divergence": "Share of the noise that remains",
+    "residual": "Mean square of the residual",
+    "clipped": "Share of clipped pixels, left out",
+    "peak": "Peak value of the PSNR",
+    "probes": "Number of probes",
+}
+AUDIT = {
+    "variance": "Variance of the residual / variance of the noise",
+    "taken": "Variance of the residual / what a Wiener filter would remove",
+    "taken_fine": "Same, for the finest diagonal detail",
+    "edges": "Variance of the residual at edges / variance of the noise",
+    "autocorrelation": "Autocorrelation of the residual at lags 1 to 4",
+    "spectrum": "Power spectrum of the residual / that of the noise, low to high frequencies",
+    "image_correlation": "Correlation of the residual with image detail",
+    "gradient_correlation": "Correlation of the squared residual with edge strength",
+    "leak": "Share of pixels with structure in the residual",
+    "clipped": "Share of clipped pixels, left out",
+}
+ERROR = {
+    "level": "Coverage of the intervals",
+    "std_mean": "Standard deviation of the error, mean over pixels",
+    "std_quantiles": "Standard deviation of the error, quantile",
+}
+IMAGE = {
+    "dtype": "Data type",
+    "sigma": "Noise level",
+    "atoms_per_patch": "Atoms per patch",
+    "residual mean": "Mean of the residual",
+    "residual deviation": "Standard deviation of the residual",
+    "epitome shape": "Size of the epitome",
+    "epitome patch": "Size of a patch",
+    "epitome atoms": "Number of atoms",
+    "library": "Version of epitomes",
+}
+SETTINGS = {"lam": "Regularisation parameter lambda", "seed": "Seed of the random numbers", "rng": "Seed"}
 
 
-def figures(story: Story, album: Album | None, used: Usage | None) -> dict[str, Any]:
-    """All numbers of the page; `album` says how the pictures are shown."""
-    residual = story.before - story.after
-    epitome: Epitome | None = story.restored.epitome
-    fit = story.restored.fit
+def figures(data: ReportData, summary: Summary, used: Usage | None) -> dict[str, Any]:
+    """Collect the numbers of the page as plain values."""
+    residual = data.before - data.after
+    phi = None if data.epitome is None else data.epitome.phi
     found = {
         "format": "epitomes report",
         "version": VERSION,
         "library": version("epitomes"),
-        "name": story.name,
-        "shape": story.noisy.shape,
-        "dtype": str(story.noisy.dtype),
-        "command": story.command,
-        "settings": story.settings,
-        "notes": story.notes,
-        "seconds": seconds(story),
-        "sigma": story.sigma if np.ndim(story.sigma) == 0 or np.size(story.sigma) <= 4 else story.level,
-        "noise": story.noise,
+        "name": data.name,
+        "verdict": summary.kind,
+        "doubts": summary.doubts,
+        "shape": data.noisy.shape,
+        "dtype": str(data.noisy.dtype),
+        "command": data.command,
+        "settings": data.settings,
+        "plan": data.plan,
+        "notes": data.notes,
+        "seconds": data.seconds,
+        "sigma": data.sigma if np.ndim(data.sigma) == 0 or np.size(data.sigma) <= 4 else data.level,
+        "noise": data.noise,
         "residual": {"mean": float(residual.mean()), "deviation": float(residual.std())},
-        "audit": story.audit,
-        "sure": story.sure,
-        "error": story.error,
-        "atoms_per_patch": story.restored.nonzeros,
-        "epitome": None
-        if epitome is None
-        else {
-            "shape": epitome.phi.epitome_shape,
-            "patch": epitome.phi.patch_shape,
-            "atoms": epitome.phi.n_atoms,
-        },
-        "learning": None if fit is None else {"reason": fit.reason, "steps": fit.history},
-        "picture": None if album is None else {"factor": album.factor, "black": album.low, "white": album.high},
+        "audit": data.audit,
+        "sure": data.sure,
+        "gain": estimate_gain(data),
+        "error": data.error,
+        "atoms_per_patch": data.atoms_per_patch,
+        "epitome": phi and {"shape": phi.epitome_shape, "patch": phi.patch_shape, "atoms": phi.n_atoms},
+        "learning": data.fit and {"reason": data.fit.reason, "steps": data.fit.history},
         "usage": used,
     }
     values: dict[str, Any] = plain(found)
     return values
 
 
-def seconds(story: Story) -> Mapping[str, float]:
-    """What took how long; if nobody says, the restoration as a whole."""
-    return story.seconds or {"restoring": story.restored.seconds}
-
-
 def plain(value: object) -> Any:
-    """A value as JSON knows them. Numbers that are not finite become None, long arrays their shape."""
+    """Convert a value for JSON. Numbers that are not finite become None, long arrays their shape."""
     match value:
         case None | bool() | int() | str():
             return value
@@ -114,33 +132,51 @@ def plain(value: object) -> Any:
     return str(value)
 
 
-def as_json(values: dict[str, Any]) -> str:
-    """JSON that stays inside a script element, whatever the strings in it say."""
-    text = json.dumps(values, allow_nan=False)
-    for sign in "<>&":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return text
+def evidence_tables(numbers: Mapping[str, Any]) -> list[Table]:
+    """Tabulate what was estimated and measured."""
+    noise, sure, error, audit = (numbers[name] or {} for name in ("noise", "sure", "error", "audit"))
+    tables = [
+        table("Noise", _without(noise, "doubts", "parts"), NOISE),
+        table("Error, estimated without the clean image (SURE)", sure, SURE),
+        table("Error of the pixels, estimated", _without(error, "sure"), ERROR),
+        table("Audit of the residual", _without(audit, "verdict", "reasons", "advice"), AUDIT),
+    ]
+    return [one for one in tables if one.rows]
 
 
-def table(caption: str, values: Mapping[str, Any], *, without: Sequence[str] = ()) -> Table:
-    """Plain values as a table of two columns; nested ones get longer names, empty ones are left out."""
-    rows = [(words(name), cell(value)) for name, value in _flat(values) if name not in without]
-    return Table(caption, ("quantity", "value"), [row for row in rows if row[1]])
+def setting_tables(numbers: Mapping[str, Any]) -> list[Table]:
+    """Tabulate the settings, the time, the image and the epitome."""
+    names = ("shape", "dtype", "sigma", "atoms_per_patch", "residual", "epitome", "library")
+    tables = [
+        table("Settings", numbers["settings"], SETTINGS),
+        table("Time in seconds", numbers["seconds"], {}),
+        table("Image and epitome", {name: numbers[name] for name in names}, IMAGE),
+    ]
+    return [one for one in tables if one.rows]
 
 
-def words(name: str) -> str:
-    """The name of a number, for people."""
-    first, _, rest = name.partition(" ")
-    return f"{WORDS.get(first, first.replace('_', ' '))} {rest}".strip()
+def table(caption: str, values: Mapping[str, Any], names: Mapping[str, str]) -> Table:
+    """Tabulate plain values in two columns. `names` translates keys, nested keys are joined, empty values left out."""
+    rows = [(named(key, names), cell(value)) for key, value in _flat(values)]
+    return Table(caption, ("Quantity", "Value"), [row for row in rows if row[1]])
+
+
+def named(key: str, names: Mapping[str, str]) -> str:
+    """Name a number: by the whole key, by its first word, or by the key itself."""
+    if key in names:
+        return names[key]
+    first, _, rest = key.partition(" ")
+    words = f"{names.get(first, first.replace('_', ' '))} {rest}".strip()
+    return f"{words[:1].upper()}{words[1:]}"
 
 
 def cell(value: Any) -> str:
-    """A plain value, for people."""
+    """Format a plain value for people."""
     match value:
         case bool():
             return "yes" if value else "no"
         case float():
-            return f"{value:.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
+            return number(value)
         case list():
             sign = " x " if all(isinstance(one, int) for one in value) else " to " if len(value) == 2 else ", "
             return sign.join(cell(one) or "unknown" for one in value)
@@ -149,13 +185,17 @@ def cell(value: Any) -> str:
     return str(value)
 
 
+def _without(values: Mapping[str, Any], *left_out: str) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name not in left_out}
+
+
 def _flat(values: Mapping[str, Any]) -> list[tuple[str, Any]]:
     found: list[tuple[str, Any]] = []
     for name, value in values.items():
         if isinstance(value, dict):
             found += [(f"{name} {inner}", one) for inner, one in _flat(value)]
         elif isinstance(value, list) and any(isinstance(one, dict) for one in value):
-            found += _flat({f"{name} {number}": one for number, one in enumerate(value)})
+            found += _flat({f"{name} {place}": one for place, one in enumerate(value)})
         else:
             found.append((name, value))
     return found

@@ -1,8 +1,7 @@
-"""Usage: which windows of the epitome code which patch, small enough to travel in a page.
+"""Usage: which windows of the epitome code which patch, in a table that is small enough for a page.
 
-Patches are looked at on a grid, at most some ten thousand of them. They are coded as `denoise` does, and of each the
-windows that weigh most are kept, by their numbers. A window is a rectangle of one epitome on the drawn sheet, on which
-all epitomes lie side by side.
+Patches are taken on a grid and coded as the patchwise method does. Of each code, the windows with the largest
+coefficients are kept. A window is a rectangle of one epitome on a sheet that shows all epitomes side by side.
 """
 
 from __future__ import annotations
@@ -17,36 +16,35 @@ from numpy.typing import NDArray
 
 from epitomes.coders import OLS, Codes
 from epitomes.draw.tones import Bytes, grey_levels, robust_range
-from epitomes.epitome import Epitome
+from epitomes.epitome import RESIDUAL_FACTOR, Epitome
 from epitomes.patches import Patches
 from epitomes.phi import GatherPhi, Phi, UnionPhi, split
 from epitomes.phi.protocol import support_of
 
 MOST_PATCHES = 40_000
-HELD = 3  # windows that are kept of a patch, the weightiest first
-GAIN = 1.15  # the paper's C: patches are coded up to m (C sigma)^2
-MOST_ATOMS = 16  # of a code: without noise it would need all, and take long
-BREAK = 1.5  # pixels: a larger gap between those of a window means that it runs over the border
+HELD = 3  # windows that are kept of a patch, the largest coefficient first
+MOST_ATOMS = 16  # of a code: without noise it would need all atoms, which takes long
+BREAK = 1.5  # pixels: a larger gap inside a window means that it wraps around the border
 
 Places = NDArray[np.uint16]  # (n, 4): top, left, height, width
 
 
 @dataclass(frozen=True, eq=False)
 class Usage:
-    """Patches and their windows. `numbers` are rows of `windows`; one number too large stands for none."""
+    """Patches and their windows. `numbers` index the rows of `windows`; `len(windows)` stands for none."""
 
     rows: NDArray[np.intp]  # where patches begin, in pixels of the image
     columns: NDArray[np.intp]
     patch: tuple[int, int]
     stride: int
     numbers: NDArray[np.uint16 | np.uint32]  # (rows, columns, HELD)
-    windows: NDArray[np.uint16]  # (n, 5): epitome, and the place in it; it may run over the border
-    tiles: Places  # of the epitomes on the sheet
+    windows: NDArray[np.uint16]  # (n, 5): epitome, top, left, height, width; a window may wrap around the border
+    tiles: Places  # where the epitomes lie on the sheet
     sheet: Bytes
     codes: Codes
 
     def as_dict(self) -> dict[str, Any]:
-        """For the script of the page: tables as base64 of little-endian whole numbers."""
+        """Pack everything for the script of the page: tables become base64 of little-endian integers."""
         return {
             "rows": self.rows.tolist(),
             "columns": self.columns.tolist(),
@@ -62,24 +60,24 @@ class Usage:
 
 
 def usage(image: NDArray[Any], epitome: Epitome, sigma: float) -> Usage | None:
-    """How patches of a noisy image use the epitome; None if they are not patches of pictures, or do not fit in it."""
+    """Code patches of a noisy image; None if the patches of the epitome do not fit the image."""
     patch = epitome.phi.patch_shape
     if len(patch) not in (2, 3) or (len(patch) == 3 and image.shape[2:] != patch[2:]):
         return None
     if any(need > have for need, have in zip(patch[:2], image.shape, strict=False)):
         return None
-    if len(patch) == 2 and image.ndim == 3:  # the colours were denoised one by one: look at their mean
+    if len(patch) == 2 and image.ndim == 3:  # channels were denoised one by one: code their mean
         image, sigma = image.mean(axis=2), sigma / math.sqrt(image.shape[2])
     stride = _stride(image.shape, patch)
     patches = Patches(image, patch, (stride, stride, 1)[: len(patch)], support=support_of(epitome.phi))
     most = min(MOST_ATOMS, patches.patch_size)
-    coder = OLS(residual=patches.patch_size * (GAIN * sigma) ** 2, n_nonzero=most)
+    coder = OLS(residual=patches.patch_size * (RESIDUAL_FACTOR * sigma) ** 2, n_nonzero=most)
     dictionary = epitome.dictionary.astype(patches.image.dtype)
     codes = coder.encode(patches, dictionary)
     rows, columns = patches.positions[:2]
-    atoms = heaviest(codes, dictionary.norms)
+    atoms = largest_atoms(codes, dictionary.norms)
     used, numbers = np.unique(atoms, return_inverse=True)
-    if used[0] < 0:  # patches that no window codes: their number goes from the front to the end
+    if used[0] < 0:  # -1 stands for none: its index moves from the front to the end
         used, numbers = used[1:], np.where(numbers == 0, len(used) - 1, numbers - 1)
     kind = np.uint16 if len(used) < 2**16 else np.uint32
     tiles, sheet = laid_out(epitome)
@@ -96,11 +94,11 @@ def usage(image: NDArray[Any], epitome: Epitome, sigma: float) -> Usage | None:
     )
 
 
-def heaviest(codes: Codes, norms: NDArray[Any]) -> NDArray[np.int64]:
-    """The atoms with the largest `|a_j| |d_j|` of each code, `(n, HELD)`, in falling order; -1 where none is left."""
+def largest_atoms(codes: Codes, norms: NDArray[Any]) -> NDArray[np.int64]:
+    """Find the atoms with the largest `|a_j| |d_j|` of each code, `(n, HELD)`, in falling order; -1 if none is left."""
     weight = np.abs(codes.data) * norms[codes.indices]
     row = np.repeat(np.arange(codes.shape[0]), np.diff(codes.indptr))
-    order = np.lexsort((-weight, row))  # by row, then by weight; ties keep the order of atoms
+    order = np.lexsort((-weight, row))  # by row, then by weight; ties keep the order of the atoms
     rank = np.arange(len(order)) - codes.indptr[row]
     kept = (rank < HELD) & (weight[order] > 0)
     atoms = np.full((codes.shape[0], HELD), -1, np.int64)
@@ -109,10 +107,10 @@ def heaviest(codes: Codes, norms: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def windows_of(phi: Phi) -> NDArray[np.uint16]:
-    """`(p, 5)`: for each atom its epitome, and the top, left, height and width of the pixels that it shows.
+    """Find the epitome, top, left, height and width of each atom, `(p, 5)`.
 
-    phi is linear: given pictures that hold their own coordinates, it tells where the entries of each atom come from,
-    between pixels, too. Windows of a torus may begin near one border and end beyond it.
+    phi is linear. Applied to images that hold their own coordinates, it gives the place of each entry of each atom,
+    also between pixels. Windows of a torus may begin near one border and end beyond it.
     """
     shapes = tile_shapes(phi)
     grids = [np.indices(shape)[:2].reshape(2, -1) for shape in shapes]
@@ -133,12 +131,12 @@ def windows_of(phi: Phi) -> NDArray[np.uint16]:
 
 
 def tile_shapes(phi: Phi) -> list[tuple[int, ...]]:
-    """The shapes of all pictures of an epitome, in the order of its pixels."""
+    """List the shapes of all parts of an epitome, in the order of its pixels."""
     return [tile.shape for tile in _tiles(phi, np.zeros(phi.epitome_shape))]
 
 
 def laid_out(epitome: Epitome) -> tuple[Places, Bytes]:
-    """The epitomes side by side on a sheet, as nearly square as can be, in one scale of grey; and where each lies."""
+    """Lay the epitomes out on a nearly square sheet, in one grey scale; return their places and the sheet."""
     tiles = [
         tile if tile.shape[2:] in ((), (3,)) else tile.mean(axis=2) for tile in _tiles(epitome.phi, epitome.pixels)
     ]
@@ -164,7 +162,7 @@ def _tiles(phi: Phi, pixels: NDArray[Any]) -> list[NDArray[Any]]:
 
 
 def _extent(places: NDArray[np.float64], lengths: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    """First pixel and number of pixels along one axis, for each atom; the shorter way round on a torus."""
+    """Find the first pixel and the number of pixels of each atom along one axis; on a torus, the shorter way round."""
     ordered = np.sort(places, axis=1)
     first, last = ordered[:, 0], ordered[:, -1]
     if places.shape[1] > 1:
@@ -179,7 +177,7 @@ def _extent(places: NDArray[np.float64], lengths: NDArray[np.intp]) -> list[NDAr
 
 
 def _stride(shape: tuple[int, ...], patch: tuple[int, ...]) -> int:
-    """The least distance of patches at which there are not too many."""
+    """Find the smallest stride with at most MOST_PATCHES patches."""
     stride = 1
     while math.prod(-(-(have - need) // stride) + 1 for have, need in zip(shape[:2], patch[:2], strict=True)) > (
         MOST_PATCHES

@@ -1,8 +1,27 @@
-"""Restoration: image in, image out (paper, section 5.4)."""
+"""Restoration: one road from a picture to a picture (paper, section 5.4, and beyond).
 
-from epitomes.restoration._choose import Choice, choose
-from epitomes.restoration._denoise import denoise
-from epitomes.restoration.recipe import Recipe, several, single
-from epitomes.restoration.result import Restored
+`denoise` returns an image, `restore` the image with noise, plan and diagnostics, `plan` what would be done.
+"""
 
-__all__ = ["Choice", "Recipe", "Restored", "choose", "denoise", "several", "single"]
+from epitomes.restoration._plan import Plan
+from epitomes.restoration._restore import as_method, denoise, plan, restore
+from epitomes.restoration.method import Estimate, Method
+from epitomes.restoration.non_local import NonLocal
+from epitomes.restoration.patchwise import Patchwise, Recipe
+from epitomes.restoration.planning import Trial
+from epitomes.restoration.restored import Restored
+
+__all__ = [
+    "Estimate",
+    "Method",
+    "NonLocal",
+    "Patchwise",
+    "Plan",
+    "Recipe",
+    "Restored",
+    "Trial",
+    "as_method",
+    "denoise",
+    "plan",
+    "restore",
+]

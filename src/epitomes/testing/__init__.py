@@ -1,6 +1,7 @@
-"""The laws as functions: prove them on our operators and coders, and on your own."""
+"""Checks of phi and coders, for those of the library and for your own, and the self-test of an installation."""
 
 from epitomes.testing.coder import check_coder
 from epitomes.testing.phi import check_phi
+from epitomes.testing.self_test import Extra, Installation, installation, run_self_test
 
-__all__ = ["check_coder", "check_phi"]
+__all__ = ["Extra", "Installation", "check_coder", "check_phi", "installation", "run_self_test"]

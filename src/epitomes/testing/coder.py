@@ -1,9 +1,9 @@
-"""The laws of coders, for ours and for yours (paper, sections 2 and 3, appendix A).
+"""The laws of coders (paper, sections 2 and 3, appendix A), for the coders of the library and for your own.
 
-`check_coder(coder)` codes patches of its own on easy and on hard dictionaries and raises an `AssertionError` that names
-the law, the dictionary and how far the law is missed. It knows no right answer and needs none: a lasso code is judged
-by its optimality conditions and its duality gap, a greedy code by its residual. It uses nothing of the coder but
-`lam` and `encode`; the attributes `tol`, `positive`, `residual` and `n_nonzero` are honoured where they exist.
+`check_coder(coder)` codes random patches on easy and on difficult dictionaries and raises an `AssertionError` that
+names the violated law, the dictionary and the size of the violation. It needs no reference solution: a lasso code is
+judged by its optimality conditions and its duality gap, a greedy code by its residual. It uses only `lam` and `encode`,
+and the attributes `tol`, `positive`, `residual` and `n_nonzero` if they exist.
 """
 
 from __future__ import annotations
@@ -32,12 +32,34 @@ GENTLE = ("random", "windows", "few", "one atom", "norms")  # no near-ties: floa
 
 
 def check_coder(coder: Coder, *, rng: np.random.Generator | None = None) -> None:
-    """Raise an `AssertionError` unless `coder` obeys the laws below on every dictionary.
+    """Test that a coder obeys the laws of lasso or greedy coders.
 
-    The same `rng` tries the same numbers; by default they are always the same.
+    Parameters
+    ----------
+    coder : Coder
+        Coder to test. It is treated as a lasso if ``coder.lam > 0``, and as a greedy coder otherwise.
+    rng : numpy.random.Generator, optional
+        Random number generator. By default, the same numbers are used in every call.
+
+    Raises
+    ------
+    AssertionError
+        If a law is violated. The message names the law, the dictionary and the size of the violation.
+
+    Notes
+    -----
+    All coders: the codes are finite, sorted and of the dtype of the patches; zero atoms are not used; threads, batches
+    and the order of the patches change no bit; a warm start does not change the solution. Lasso: optimality conditions
+    and duality gap. Greedy coders: error bound, least squares on the support, number of atoms.
+
+    Examples
+    --------
+    >>> from epitomes.coders import OMP
+    >>> from epitomes.testing import check_coder
+    >>> check_coder(OMP(n_nonzero=3))
     """
     draw = np.random.default_rng(0) if rng is None else rng
-    side = max(6, math.isqrt(max(1, _limit(coder)) - 1) + 1)  # patches with at least as many pixels as atoms are asked
+    side = max(6, math.isqrt(max(1, _limit(coder)) - 1) + 1)  # patches with at least n_nonzero pixels
     laws = {**SHARED, **(LASSO if coder.lam > 0 else GREEDY)}
     for name, atoms in hard_dictionaries(draw, side).items():
         double = Trial(coder, name, atoms, _patches(coder, atoms, draw))
@@ -45,20 +67,20 @@ def check_coder(coder: Coder, *, rng: np.random.Generator | None = None) -> None
         for trial in (double, single):
             for law, measure in laws.items():
                 violation, allowed = measure(trial)
-                if not violation <= allowed:  # a NaN is no proof
+                if not violation <= allowed:  # written so that NaN fails too
                     where = f"on the dictionary '{name}' in {trial.patches.dtype}"
                     size = f"violation {violation:.3g}, allowed {allowed:.3g}"
-                    raise AssertionError(f"{coder!r} breaks the law [{law}] {where}: {size}")
+                    raise AssertionError(f"{coder!r} violates the law [{law}] {where}: {size}")
 
 
 def hard_dictionaries(rng: np.random.Generator, side: int = 6) -> dict[str, Doubles]:
-    """Atoms `(p, side**2)` by name: two ordinary dictionaries and those on which coders go wrong."""
+    """Return dictionaries `(p, side**2)` by name: two ordinary ones, and those on which coders often fail."""
     m = side**2
     some = rng.standard_normal((m, m))
     some /= np.linalg.norm(some, axis=1, keepdims=True)
     aside = rng.standard_normal((m, m)) / side
     picture = rng.standard_normal((side + 7, side + 7))
-    for axis in (0, 1, 0, 1):  # smooth, as learned epitomes are, so that neighbours resemble each other
+    for axis in (0, 1, 0, 1):  # smooth, like learned epitomes: neighbouring windows are similar
         picture = picture + np.roll(picture, 1, axis) + np.roll(picture, -1, axis)
     return {
         "random": rng.standard_normal((2 * m, m)),
@@ -75,15 +97,15 @@ def hard_dictionaries(rng: np.random.Generator, side: int = 6) -> dict[str, Doub
 
 
 class Trial:
-    """A coder, a dictionary and patches, with all that the laws measure of them, in float64 and on unit atoms."""
+    """A coder, a dictionary and patches, with the quantities that the laws compare, in float64 and on unit atoms."""
 
     def __init__(self, coder: Coder, name: str, atoms: Array, patches: Array) -> None:
         self.coder, self.name, self.atoms, self.patches = coder, name, atoms, patches
         self.positive = bool(getattr(coder, "positive", False))
         self.tol = float(getattr(coder, "tol", None) or 1e-4)
-        self.rounding = 1e-9 if patches.dtype == np.float64 else 1e-5  # what rounding may change of a number of size 1
+        self.rounding = 1e-9 if patches.dtype == np.float64 else 1e-5  # relative rounding error
         self.dictionary = Dictionary(atoms)
-        self.before = _checksums(patches, atoms)  # now, as a coder might spoil its inputs once and for all
+        self.before = _checksums(patches, atoms)  # before the first call, which might change its inputs
         self.codes = self.encode()
         self.X: Doubles = patches.astype(np.float64)
         self.size = np.linalg.norm(self.X, axis=1)  # (n,), with 1 for the zero patch
@@ -104,28 +126,28 @@ class Trial:
 
     @cached_property
     def seen(self) -> Doubles:
-        """What the unit atoms see of the residuals, `(n, p)`."""
+        """Correlations of the unit atoms with the residuals, `(n, p)`."""
         return np.asarray((self.X - self.alpha @ self.U) @ self.U.T)
 
     def objective(self, codes: csr_array) -> Doubles:
-        """The lasso objective in units of `1/2|x|^2`, which is its value at the empty code."""
+        """Compute the lasso objective in units of `1/2|x|^2`, its value at the empty code."""
         A = self.on_unit(codes)
         values = 0.5 * ((self.X - A @ self.U) ** 2).sum(axis=1) + self.coder.lam * np.abs(A).sum(axis=1)
         return np.asarray(values / (0.5 * self.size**2))
 
     def gap(self) -> Doubles:
-        """The duality gaps in the same units; never below zero."""
+        """Compute the duality gaps in the same units, at least zero."""
         gaps = duality_gap(self.X, self.U, self.alpha, self.coder.lam, self.positive)
         return np.asarray(np.maximum(gaps / (0.5 * self.size**2), 0.0))
 
 
 def _limit(coder: Coder) -> int:
-    """How many atoms a code may have; 0 if the coder does not say."""
+    """Return the largest number of atoms of a code, or 0 if the coder sets none."""
     return int(getattr(coder, "n_nonzero", None) or 0)
 
 
 def _patches(coder: Coder, atoms: Doubles, rng: np.random.Generator) -> Doubles:
-    """Sparse sums of atoms under noise, and pure noise, scaled around what the coder counts as nothing."""
+    """Draw noisy sparse combinations of atoms, and pure noise, with energies around the threshold of the coder."""
     unit = atoms / np.maximum(np.linalg.norm(atoms, axis=1, keepdims=True), 1e-300)
     used = rng.random((N_PATCHES, len(unit))) < 4.0 / len(unit)
     X: Doubles = np.where(used, rng.standard_normal(used.shape), 0.0) @ unit
@@ -208,11 +230,11 @@ def _order(t: Trial) -> tuple[float, float]:
 
 
 def _scaling(t: Trial) -> tuple[float, float]:
-    # Powers of two: the unit atoms keep their bits, so that even greedy ties stay.
+    # Powers of two do not change the bits of the unit atoms, and therefore not the choice between equal atoms.
     powers = 2.0 ** np.random.default_rng(0).integers(-6, 7, len(t.atoms))
     scaled = Trial(t.coder, t.name, (t.atoms * powers[:, None]).astype(t.atoms.dtype), t.patches)
     moved = np.linalg.norm(t.alpha @ t.U - scaled.alpha @ scaled.U, axis=1) / t.size
-    if t.coder.lam > 0:  # half the squared distance of a fit from the best fit is at most the gap
+    if t.coder.lam > 0:  # half the squared distance from the best fit is at most the gap
         moved -= np.sqrt(t.gap()) + np.sqrt(scaled.gap())
     return float(moved.max()), 100.0 * t.rounding
 
@@ -236,7 +258,7 @@ def _single(t: Trial) -> tuple[float, float]:
     if t.name not in GENTLE:
         return 0.0, 0.0
     moved = np.linalg.norm((t.alpha - exact.alpha) @ t.U, axis=1) / t.size
-    moved[np.count_nonzero(exact.alpha, axis=1) > t.X.shape[1] // 3] = 0.0  # long codes lean on nearly dependent atoms
+    moved[np.count_nonzero(exact.alpha, axis=1) > t.X.shape[1] // 3] = 0.0  # long codes use nearly dependent atoms
     return float((~(moved <= 1e-3)).mean()), 0.1  # a patch in ten may stop an atom earlier or later
 
 
@@ -259,7 +281,7 @@ def _bound(t: Trial) -> tuple[float, float]:
         return 0.0, 0.0
     above = ((t.X - t.alpha @ t.U) ** 2).sum(axis=1) - t.coder.residual
     full = np.count_nonzero(t.alpha, axis=1) >= min(_limit(t.coder) or t.X.shape[1], *t.U.shape)
-    useful = np.abs(t.seen).max(axis=1) / t.size  # an atom in the span of the chosen ones sees next to nothing
+    useful = np.abs(t.seen).max(axis=1) / t.size  # nearly 0 for an atom in the span of the selected ones
     return float(np.where((above <= 100.0 * t.rounding * t.size**2) | full, 0.0, useful).max()), math.sqrt(t.rounding)
 
 
@@ -276,14 +298,14 @@ SHARED: dict[str, Law] = {
     "codes are a csr_array (n, p)": _form,
     "dtype in = dtype out": _dtype,
     "codes are finite": _finite,
-    "indices rise in each row": _sorted,
+    "indices are sorted in each row": _sorted,
     "a zero patch has an empty code": _zero_patch,
     "zero atoms are not used": _zero_atoms,
     "inputs are not changed": _inputs,
     "threads change no bit": _threads,
     "batches change no bit": _batches,
     "the order of the patches changes no bit": _order,
-    "scaling atoms leaves A @ D": _scaling,
+    "scaling atoms does not change A @ D": _scaling,
     "warm start = cold start": _warm,
     "float32 = float64": _single,
 }

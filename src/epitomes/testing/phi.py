@@ -1,7 +1,7 @@
-"""The laws of phi, for ours and for yours (paper, appendix B).
+"""The laws of phi (paper, appendix B), for the maps of the library and for your own.
 
-`check_phi(phi)` draws random epitomes and dictionaries and raises an `AssertionError` that names the law and how
-far it is missed. It needs nothing of phi but its public face, so any object with the three verbs can be tried.
+`check_phi(phi)` draws random epitomes and dictionaries and raises an `AssertionError` that names the violated law and
+the size of the violation. It uses only the members of the protocol `Phi`.
 """
 
 from __future__ import annotations
@@ -16,15 +16,32 @@ from epitomes.phi.protocol import Phi, project
 
 
 def check_phi(phi: Phi, *, rng: np.random.Generator | None = None, tol: float = 1e-12) -> None:
-    """Raise an `AssertionError` unless `phi` is linear and injective with the right adjoint and average.
+    """Test that phi is linear and injective, and that its adjoint and average are right.
 
-    `tol` bounds the relative violation of each law in float64. The same `rng` tries the same numbers; by default
-    they are always the same.
+    Parameters
+    ----------
+    phi : Phi
+        Map to test.
+    rng : numpy.random.Generator, optional
+        Random number generator. By default, the same numbers are used in every call.
+    tol : float, optional
+        Largest relative violation of a law, in float64.
+
+    Raises
+    ------
+    AssertionError
+        If a law is violated. The message names the law and the size of the violation.
+
+    Examples
+    --------
+    >>> from epitomes.phi import turned, windows
+    >>> from epitomes.testing import check_phi
+    >>> check_phi(turned(windows((10, 12), (4, 4))))
     """
     draw = np.random.default_rng(0) if rng is None else rng
     E, F = draw.standard_normal((2, *phi.epitome_shape))
     D, G = draw.standard_normal((2, phi.n_atoms, phi.patch_size))
-    _inputs(phi, E, D)  # first: the other laws trust their numbers to stay
+    _inputs(phi, E, D)  # first, because the other laws reuse these arrays
     _shapes(phi, E, D)
     _dtypes(phi, E, D)
     _linear("phi", phi, E, F, tol)
@@ -65,7 +82,7 @@ def _inputs(phi: Phi, E: Array, D: Array) -> None:
         before = given.copy()
         verb(given)
         if not np.array_equal(before, given):
-            _fail("inputs are not changed", f"{name} changed its argument")
+            _fail("inputs are not changed", f"{name} changes its argument")
 
 
 def _verbs(phi: Phi, E: Array, D: Array) -> list[tuple[str, Callable[[Array], Array], Array, tuple[int, ...]]]:
@@ -81,7 +98,7 @@ def _linear(name: str, verb: Callable[[Array], Array], x: Array, y: Array, tol: 
 
 
 def _angle_gap(a: Array, b: Array, c: Array, d: Array) -> float:
-    """`<a, b> - <c, d>` relative to the lengths of the longer pair."""
+    """Compute `<a, b> - <c, d>` relative to the larger product of norms."""
     length = max(_length(a) * _length(b), _length(c) * _length(d))
     return abs(float(np.vdot(a, b)) - float(np.vdot(c, d))) / length if length else 0.0
 
@@ -96,9 +113,9 @@ def _length(values: Array) -> float:
 
 
 def _small(law: str, violation: float, tol: float) -> None:
-    if not violation <= tol:  # a NaN is no proof
+    if not violation <= tol:  # written so that NaN fails too
         _fail(law, f"relative violation {violation:.2e}, allowed {tol:.0e}")
 
 
 def _fail(law: str, how: str) -> None:
-    raise AssertionError(f"phi breaks the law [{law}]: {how}")
+    raise AssertionError(f"phi violates the law [{law}]: {how}")

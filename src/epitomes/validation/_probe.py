@@ -1,12 +1,12 @@
-"""Probes: how a denoiser answers to a little more noise (Ramani, Blu and Unser, 2008).
+"""Probes: how a denoiser responds to a little additional noise (Ramani, Blu and Unser, 2008).
 
 The risk needs the divergence: the sum, over pixels, of the slope of a restored pixel against its own noisy one. With
 random signs b, `b (f(y + e b) - f(y - e b)) / 2 e` has these slopes as its mean, for any f that can be called.
 
-Thresholds and pursuits jump, so steps must be large enough to meet the jumps; but `y + e b` is noisier than `y`, and
-f, made for the noise of y, lets too much of the rest through. So y first moves towards f(y), such that the noise
-keeps its level: with `e = a sigma`, noise `sqrt(1 - a^2) n + e b` has the variance of n. What is left of the bias is of
-fourth order in a, or comes from residuals that are not noise.
+Thresholds and pursuits are discontinuous, so steps must be large enough to cross the jumps. But `y + e b` is noisier
+than `y`, and f, which is made for the noise of y, keeps too much of it. So y first moves towards f(y), such that the
+noise keeps its level: with `e = a sigma`, the noise `sqrt(1 - a^2) n + e b` has the variance of n. The remaining bias
+is of fourth order in a, or comes from residuals that are not noise.
 """
 
 from __future__ import annotations
@@ -25,14 +25,21 @@ STEP = 0.05  # size of a step over sigma
 
 
 class Denoiser(Protocol):
-    """Anything that takes an image to an image of the same shape; `np.asarray` must understand what it returns."""
+    """A function from an image to an image of the same shape.
+
+    Examples
+    --------
+    >>> from scipy.ndimage import gaussian_filter
+    >>> from epitomes.validation import Denoiser
+    >>> denoiser: Denoiser = lambda image: gaussian_filter(image, 1.0)
+    """
 
     def __call__(self, image: NDArray[Any], /) -> ArrayLike: ...
 
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """What the answers say of each pixel; single pixels are noise, their means are not."""
+    """Response of a denoiser at every pixel; single pixels are noisy, their means are not."""
 
     slope: Floats  # of the restored pixel against its noisy one, mean over the probes
     response: Floats  # squared change of the restored pixel per step, mean over the probes

@@ -2,8 +2,8 @@
 
 For white Gaussian noise, `|y - f|^2 - sigma^2 + 2 sigma^2 slope`, averaged over pixels, has the mean squared error of
 f as its mean. Its own error falls with the number of pixels N: in decibels it is near `6 sigma^2 / (mse sqrt(N))`, so
-faint errors under strong noise need large images. `interval` says what can be known (Bellec and Zhang, 2021). Pixels
-whose noise was cut off at the ends of the range, as in 8-bit files, break the assumption and are left out.
+small errors under strong noise need large images (Bellec and Zhang, 2021). Pixels whose noise was clipped, as in 8-bit
+files, break the assumption and are left out.
 """
 
 from __future__ import annotations
@@ -17,8 +17,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from epitomes.checks import RNG, as_floats, positive
+from epitomes.layout import Layout
+from epitomes.noise.model import Noise
 from epitomes.validation._probe import Denoiser, Probe, ask, probe
-from epitomes.validation.planes import Floats, doubles, levels, unclipped
+from epitomes.validation._psnr import decibels
+from epitomes.validation.planes import Floats, as_noise, doubles, levels, unclipped
 
 LEVEL = 0.9  # of all intervals
 QUANTILE = 1.645  # a normal variable stays within so many standard deviations with that probability
@@ -27,20 +30,61 @@ PEAKS = (1.0, 255.0, 65535.0)  # the usual ranges of floats
 
 @dataclass(frozen=True, kw_only=True)
 class Sure:
-    """The estimated mean squared error, and how sure it is."""
+    """The estimated mean squared error of a denoised image, and its uncertainty.
 
-    mse: float  # below 0 where the error is too small to be seen in an image of this size
-    error: float  # standard deviation of mse
-    psnr: float  # in dB; infinite if mse is not above 0
-    interval: tuple[float, float]  # of the PSNR, 90 %; the upper end may be infinite
-    divergence: float  # mean slope: the share of the noise that is kept, 0 to 1
-    residual: float  # mean square of noisy - restored
-    clipped: float  # share of the pixels left out, near an end of the range where noise was cut off
-    peak: float  # that the PSNR refers to
+    Parameters
+    ----------
+    mse : float
+        Estimated mean squared error. It can be negative if the error is too small to be seen in an image of this size.
+    error : float
+        Standard deviation of `mse`.
+    psnr : float
+        Estimated PSNR in dB; infinite if `mse` is not above 0.
+    interval : tuple of float
+        90 % confidence interval of the PSNR. Its upper end can be infinite.
+    divergence : float
+        Mean slope of the denoiser: the share of the noise that it keeps, from 0 to 1.
+    residual : float
+        Mean square of ``noisy - restored``.
+    clipped : float
+        Share of the pixels that were left out because their noise was clipped.
+    peak : float
+        Value of white that the PSNR refers to.
+    probes : int
+        Number of random probes.
+
+    See Also
+    --------
+    sure : Make one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from epitomes.validation import sure
+    >>> noisy = np.random.default_rng(0).standard_normal((64, 64))
+    >>> found = sure(lambda image: 0.5 * image, noisy, 1.0)  # half of the noise is kept, a quarter of its variance
+    >>> round(found.divergence, 2), round(found.mse, 2)
+    (0.5, 0.25)
+    """
+
+    mse: float
+    error: float
+    psnr: float
+    interval: tuple[float, float]
+    divergence: float
+    residual: float
+    clipped: float
+    peak: float
     probes: int
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain numbers for JSON; infinite ones are None."""
+        """Return the fields as plain values for JSON; infinite ones are None.
+
+        Returns
+        -------
+        dict
+            Numbers, lists and None.
+        """
         items = dataclasses.asdict(self)
         items["psnr"] = _finite(self.psnr)
         items["interval"] = [_finite(end) for end in self.interval]
@@ -54,30 +98,84 @@ class Sure:
 def sure(
     denoiser: Denoiser,
     noisy: ArrayLike,
-    sigma: ArrayLike,
+    noise: Noise | ArrayLike,
     *,
     probes: int = 1,
     rng: RNG = 0,
     peak: float | None = None,
+    channel_axis: int | None = None,
 ) -> Sure:
-    """Estimate the PSNR of `denoiser(noisy)` from the noisy image alone.
+    """Estimate the PSNR of a denoiser on a noisy image, without the clean image.
 
-    `denoiser` is any function from image to image; it is called `1 + 2 * probes` times, with floats in the units of
-    `noisy`. It must do the same each time, so fix its seed, and everything that it learns from the image is part of it.
-    `sigma` is the standard deviation of the white Gaussian noise: one number, or a map. `peak` is the value of white:
-    by default the largest number of an integer type of up to 16 bits; else the least of 1, 255 and 65535 that holds
-    99 % of the restored pixels; beyond these, the range of the restored pixels.
+    Parameters
+    ----------
+    denoiser : callable
+        Any function from image to image. It is called ``1 + 2 * probes`` times, with floats in the units of `noisy`,
+        and must return the same result each time. Everything that it learns from the image is part of it.
+    noisy : array_like
+        The noisy image, of any shape.
+    noise : Noise or array_like
+        White noise model, or standard deviation of white Gaussian noise: a number, or an array that broadcasts to the
+        image.
+    probes : int, optional
+        Number of random probes. More narrow the interval.
+    rng : numpy.random.Generator, int or None, optional
+        Random number generator or seed of the probes.
+    peak : float, optional
+        Value of white. If None, it is the largest value of an integer type of up to 16 bits, otherwise the least of 1,
+        255 and 65535 that holds 99 % of the restored pixels, and beyond these their range.
+    channel_axis : int, optional
+        Axis of the channels, for noise with one level per channel. If None, channels come last.
+
+    Returns
+    -------
+    Sure
+        Estimated mean squared error and PSNR, with an interval.
+
+    See Also
+    --------
+    error_map : The error of every pixel.
+    psnr : The PSNR if the clean image is known.
+
+    Notes
+    -----
+    Stein's unbiased risk estimate [1]_ is the mean of ``(y - f)**2 - sigma**2 + 2 * sigma**2 * slope`` over pixels,
+    with the slope of each restored pixel ``f`` against its noisy one ``y``; random probes measure the slopes [2]_. For
+    Poisson-Gaussian noise, sigma is evaluated at the restored image, and the estimate is approximate.
+
+    References
+    ----------
+    .. [1] C. M. Stein, "Estimation of the mean of a multivariate normal distribution", Annals of Statistics 9,
+           1981.
+    .. [2] S. Ramani, T. Blu, M. Unser, "Monte-Carlo SURE", IEEE Transactions on Image Processing 17 (9), 2008.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.ndimage import gaussian_filter
+    >>> from epitomes.validation import psnr, sure
+    >>> y, x = np.mgrid[0:128, 0:128] / 8
+    >>> clean = 100 + 50 * np.sign(np.sin(x) * np.sin(y))
+    >>> noisy = clean + 10 * np.random.default_rng(1).standard_normal((128, 128))
+    >>> denoiser = lambda image: gaussian_filter(image, 1.0)
+    >>> found = sure(denoiser, noisy, 10.0)
+    >>> low, high = found.interval
+    >>> low < psnr(clean, denoiser(noisy)) < high
+    True
     """
     image = as_floats("noisy", noisy)
-    noise = levels(sigma, image.shape)
+    model = as_noise(noise)
+    layout = None if channel_axis is None else Layout.of(image.shape, channel_axis)
+    levels(model, doubles("noisy", image), layout)  # to fail before the work, not after it
     white = None if peak is None else positive("peak", peak)
     restored = ask(denoiser, image.copy())
-    answers = probe(denoiser, image, restored, noise, probes=probes, rng=rng)
-    return risk(doubles("noisy", image), restored, noise, answers, white or peak_of(np.asarray(noisy), restored))
+    sigma = levels(model, restored, layout)
+    answers = probe(denoiser, image, restored, sigma, probes=probes, rng=rng)
+    return risk(doubles("noisy", image), restored, sigma, answers, white or peak_of(np.asarray(noisy), restored))
 
 
 def risk(noisy: Floats, restored: Floats, sigma: Floats, answers: Probe, peak: float) -> Sure:
-    """The estimate from a result and the answers to probes."""
+    """The estimate from a restored image and the answers of its denoiser to probes."""
     trusted = unclipped(noisy, restored, sigma)
     residual = (noisy - restored)[trusted]
     slope, response, level = answers.slope[trusted], answers.response[trusted], sigma[trusted]
@@ -86,8 +184,8 @@ def risk(noisy: Floats, restored: Floats, sigma: Floats, answers: Probe, peak: f
     return Sure(
         mse=mse,
         error=error,
-        psnr=psnr(mse, peak),
-        interval=(psnr(mse + QUANTILE * error, peak), psnr(mse - QUANTILE * error, peak)),
+        psnr=decibels(mse, peak),
+        interval=(decibels(mse + QUANTILE * error, peak), decibels(mse - QUANTILE * error, peak)),
         divergence=float(np.mean(slope)),
         residual=float(np.mean(residual**2)),
         clipped=1 - float(np.mean(trusted)),
@@ -97,7 +195,7 @@ def risk(noisy: Floats, restored: Floats, sigma: Floats, answers: Probe, peak: f
 
 
 def risk_map(residual: Floats, sigma: Floats, slope: Floats) -> Floats:
-    """Stein's estimate pixel by pixel: noise, but unbiased wherever the choice of pixels does not depend on it."""
+    """Stein's estimate pixel by pixel: noisy, but unbiased over any set of pixels that does not depend on the noise."""
     out: Floats = residual**2 - sigma**2 + 2 * sigma**2 * slope
     return out
 
@@ -105,21 +203,16 @@ def risk_map(residual: Floats, sigma: Floats, slope: Floats) -> Floats:
 def _variance(residual: Floats, sigma: Floats, slope: Floats, response: Floats, spread: float) -> float:
     """Of the mean of the risk map: `4 sigma^2 r^2 + 4 sigma^4 tr(J^2) - 2 sigma^4` over N^2, and that of the probes.
 
-    The trace is at most the squared response, and for averages and projections at most the slope; jumps inflate the
-    former. A symmetric J doubles the variance that the spread over pixels shows.
+    The trace is at most the squared response, and for averages and projections at most the slope; discontinuities
+    inflate the former. A symmetric J doubles the variance that the spread over pixels shows.
     """
     trace = max(0.0, min(float(np.mean(slope)), float(np.mean(response))))
     own = np.mean(4 * sigma**2 * residual**2 + (4 * trace - 2) * sigma**4)
     return max(0.0, float(own) + 8 * spread) / residual.size
 
 
-def psnr(mse: float, peak: float) -> float:
-    """In dB; infinite for an error that is not above 0."""
-    return 10 * math.log10(peak**2 / mse) if mse > 0 else math.inf
-
-
 def peak_of(noisy: NDArray[Any], restored: Floats) -> float:
-    """The value of white where none is given; the rule is in `sure`."""
+    """The default of `peak`; its rule is documented in `sure`."""
     if noisy.dtype.kind in "iu" and noisy.dtype.itemsize <= 2:
         return float(np.iinfo(noisy.dtype).max)
     large = float(np.quantile(np.abs(restored), 0.99))

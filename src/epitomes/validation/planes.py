@@ -1,9 +1,8 @@
-"""Planes: the layout `(H, W, C)` that every local measure works on, the noise level of each pixel, and smoothing."""
+"""What all measures share: checked arrays, noise levels per pixel, planes `(H, W, C)`, and smoothing along them."""
 
 from __future__ import annotations
 
 import math
-import operator
 from typing import TypeVar
 
 import numpy as np
@@ -11,31 +10,36 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import gaussian_filter
 
 from epitomes.checks import as_floats
+from epitomes.layout import Layout
+from epitomes.noise.model import Noise
+from epitomes.noise.parameters import as_parameter
 
 Floats = NDArray[np.float64]
 Number = TypeVar("Number", bound=np.generic)
 
-CLIPPED = 1e-3  # share of equal pixels at one end of the range that are too many for noise
-REACH = 2.5  # standard deviations: farther from an end, noise is hardly ever cut off
-LEAST_SIDE = 16  # pixels: below, a local mean has nothing to average
+CLIPPED = 1e-3  # share of equal pixels at one end of the range from which the image counts as clipped there
+REACH = 2.5  # standard deviations; farther from an end, noise is hardly ever clipped
+LEAST_SIDE = 16  # pixels, so that local means have enough to average
 
 
 def doubles(name: str, value: ArrayLike) -> Floats:
-    """`value` as finite float64 numbers, in which all that is measured here is computed."""
+    """`value` as finite float64 numbers, in which everything is computed here."""
     return np.asarray(as_floats(name, value, dtype=np.float64), np.float64)
 
 
-def levels(sigma: ArrayLike, shape: tuple[int, ...]) -> Floats:
-    """The noise level of every pixel: `sigma` is one number, or anything that broadcasts to the image."""
-    given = doubles("sigma", sigma)
-    if not (given > 0).all():
-        raise ValueError(f"sigma must be above 0 everywhere, got {given.min():g} as its least value")
-    try:
-        return np.broadcast_to(given, shape)
-    except ValueError:
-        raise ValueError(
-            f"sigma must be one number or broadcast to the image of shape {shape}, got shape {given.shape}"
-        ) from None
+def as_noise(noise: Noise | ArrayLike) -> Noise:
+    """The noise model: `noise` itself, or Gaussian noise of that standard deviation."""
+    return noise if isinstance(noise, Noise) else Noise(sigma=as_parameter("noise", noise, zero=False))
+
+
+def levels(noise: Noise, means: Floats, layout: Layout | None = None) -> Floats:
+    """The standard deviation of white noise at every pixel of an image with these means."""
+    if not noise.is_white:
+        raise ValueError("the noise has a spectrum, and white noise is needed: whiten both images with noise.stabilise")
+    found = noise.std(means, layout)
+    if not (found > 0).all():
+        raise ValueError("the noise level is 0 at some pixels: give a positive level everywhere")
+    return found
 
 
 def same_shape(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
@@ -47,45 +51,42 @@ def same_shape(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
 
 
 def unclipped(noisy: Floats, restored: Floats, sigma: Floats) -> NDArray[np.bool_]:
-    """Pixels far enough from the ends of the range, if noise was cut off there; elsewhere noise is not what sigma says.
+    """Pixels whose noise is not clipped: far from the ends of the range, if the image is clipped there.
 
-    An end at which one pixel in a thousand lies is no accident: 8-bit files end at 0 and 255, and masks are constant.
+    An end that one pixel in a thousand has is not there by chance: 8-bit files end at 0 and 255, masks are constant.
     """
     trusted = np.ones(noisy.shape, bool)
     for end in (noisy.min(), noisy.max()):
         if np.count_nonzero(noisy == end) > max(2.0, CLIPPED * noisy.size):
             trusted &= np.abs(restored - end) > REACH * sigma
-    return trusted if trusted.mean() >= CLIPPED else np.ones(noisy.shape, bool)  # nothing else to go by
+    return trusted if trusted.mean() >= CLIPPED else np.ones(noisy.shape, bool)  # nothing else is left
 
 
-def channels_of(shape: tuple[int, ...], channel_axis: int | None) -> int | None:
-    """The axis of the channels, None for a grey plane. A last axis of three or four is taken for colour."""
-    if channel_axis is None:
-        axis = 2 if len(shape) == 3 and shape[2] in (3, 4) else None
-    else:
-        axis = operator.index(channel_axis)
-        if not -len(shape) <= axis < len(shape):
-            raise ValueError(f"channel_axis {axis} is outside the axes of an image of shape {shape}")
-        axis %= len(shape)
-    sides = shape if axis is None else shape[:axis] + shape[axis + 1 :]
-    if len(sides) != 2:
-        raise ValueError(
-            f"noisy must be one plane, (H, W) or (H, W, C), got shape {shape}: give one plane at a time, or name the "
-            "axis of its channels with channel_axis"
-        )
-    if min(sides) < LEAST_SIDE:
-        raise ValueError(f"noisy needs sides of at least {LEAST_SIDE} pixels to be judged, got shape {shape}")
-    return axis
+def plane_layout(shape: tuple[int, ...], channel_axis: int | None, spatial: int | None) -> Layout:
+    """The array as a stack of planes: the first axis of volumes counts planes."""
+    layout = Layout.of(shape, channel_axis, spatial)
+    if layout.spatial == 1:
+        raise ValueError(f"images or volumes are needed, got signals: shape {shape} with one spatial axis")
+    planes = Layout.of(shape, channel_axis, 2)
+    if min(sides := planes.picture_shape[:2]) < LEAST_SIDE:
+        hint = ": if the last axis holds colours, pass channel_axis=-1" if sides[1] <= 4 else ""
+        raise ValueError(f"planes need at least {LEAST_SIDE} pixels along both axes, got {sides}{hint}")
+    return planes
 
 
-def as_plane(image: NDArray[Number], axis: int | None) -> NDArray[Number]:
-    """The image as `(H, W, C)`."""
-    return image[..., None] if axis is None else np.moveaxis(image, axis, -1)
+def as_plane(image: NDArray[Number], layout: Layout) -> NDArray[Number]:
+    """The image as `(H, W, C)`; the planes of stacks and volumes are taken for channels."""
+    canonical = layout.canonical(image)
+    stacked = len(layout.stack_shape)
+    return np.moveaxis(canonical, (stacked, stacked + 1), (0, 1)).reshape(*layout.picture_shape[:2], -1)
 
 
-def from_plane(plane: Floats, axis: int | None) -> Floats:
-    """A plane `(H, W, C)` in the layout of the image again."""
-    return plane[..., 0] if axis is None else np.ascontiguousarray(np.moveaxis(plane, -1, axis))
+def from_plane(plane: Floats, layout: Layout) -> Floats:
+    """The inverse of `as_plane`."""
+    sides, channels = layout.picture_shape[:2], layout.picture_shape[2:]
+    stacked = len(layout.stack_shape)
+    whole = plane.reshape(*sides, *layout.stack_shape, *channels)
+    return np.ascontiguousarray(layout.original(np.moveaxis(whole, (0, 1), (stacked, stacked + 1))))
 
 
 def smooth(plane: Floats, width: float) -> Floats:
@@ -100,5 +101,5 @@ def pixels_in(width: float) -> float:
 
 
 def detail(plane: Floats, width: float) -> Floats:
-    """The local energy of what is finer than `width` pixels."""
+    """The local energy of detail finer than `width` pixels."""
     return smooth((plane - smooth(plane, width)) ** 2, width)

@@ -1,0 +1,196 @@
+"""One file of `epitomes denoise`: read, denoise, write, report, and print."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from epitomes.cli.advice import CommandLine, after_denoise, doubts
+from epitomes.cli.common import Result, read_any, require_picture_goal
+from epitomes.cli.errors import INPUT, CommandError, tell, usage
+from epitomes.cli.progress import Callback, progress
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from epitomes.epitome import Epitome
+    from epitomes.formats import Picture
+    from epitomes.noise import Noise
+    from epitomes.reports import ReportData
+    from epitomes.restoration import Method, Restored
+
+ESTIMATING = 0.04  # share of the progress bar for --poisson
+DENOISING = 0.4  # and for the result, if a report follows that denoises twice more to estimate the error
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Job:
+    """What the options ask for, the same for every file."""
+
+    goals: Mapping[Path, Path]
+    sigma: float | None
+    noise: Noise | None
+    poisson: bool
+    offset: float | None
+    mask: NDArray[np.bool_] | None
+    fill: bool
+    method: str | Method | None
+    preset: str
+    epitome: Epitome | None
+    seconds: float | None
+    report: Path | None
+    save_model: Path | None
+    axes: str | None
+    seed: int
+    threads: int | None
+    overwrite: bool
+    max_pixels: int | None
+    line: CommandLine
+    names: list[Path]  # as typed
+
+    def run(self, file: Path) -> Result:
+        """Denoise one file."""
+        from epitomes.formats import write
+        from epitomes.restoration import restore
+        from epitomes.restoration.method import within
+
+        goal = self.goals[file]
+        require_picture_goal(goal, self.overwrite)
+        picture = read_any(file, self.max_pixels, self.axes, finite=self.mask is None)
+        _require_room(file, goal, picture)
+        if self.save_model is not None:
+            _require_one_epitome(picture, self.preset)
+        data = None
+        with progress(file.name) as callback:
+            share = 1.0 if self.report is None or self.poisson else DENOISING
+            restored = restore(
+                picture,
+                self.sigma,
+                noise=self._estimate(picture, callback) if self.poisson else self.noise,
+                mask=self.mask,
+                fill=self.fill,
+                method=self.method,
+                preset=self.preset,
+                epitome=self.epitome,
+                time=self.seconds,
+                rng=self.seed,
+                threads=self.threads,
+                callback=within(callback, ESTIMATING if self.poisson else 0.0, share),
+            )
+            losses = write(goal, picture.replace(restored.image), overwrite=self.overwrite)
+            if self.report is not None:
+                data = restored.report(
+                    self.report,
+                    name=picture.name,
+                    command=str(self.line),
+                    overwrite=self.overwrite,
+                    threads=self.threads,
+                    callback=within(callback, share, 1.0),
+                )
+        if self.save_model is not None:
+            self._save(restored, file)
+        for loss in losses:
+            tell(f"note: {goal}: {loss}")
+        self._tell(restored, file, goal)
+        return self._result(restored, picture, file, goal, data)
+
+    def _estimate(self, picture: Picture, callback: Callback | None) -> Noise:
+        """Estimate Poisson-Gaussian noise."""
+        from epitomes.noise import estimate_noise
+        from epitomes.restoration.masks import as_mask, filled
+
+        pixels, layout = picture.pixels, picture.layout
+        return estimate_noise(
+            pixels if self.mask is None else filled(pixels, as_mask(self.mask, layout), layout),
+            model="poisson-gaussian",
+            offset=self.offset,
+            channel_axis=picture.channel_axis,
+            spatial=picture.spatial,
+            callback=None
+            if callback is None
+            else lambda done, total: callback(ESTIMATING * done / total, "estimating the noise"),
+        )
+
+    def _save(self, restored: Restored, file: Path) -> None:
+        from epitomes.model_file import Provenance, save
+
+        assert self.save_model is not None
+        if restored.epitome is None:
+            tell(f"warning: {self.save_model} is not written: {file} holds no noise, and no epitome was learned")
+            return
+        recipe = getattr(restored.plan.method, "recipe", None)
+        origin = Provenance(
+            lam=None if recipe is None else recipe.lam or recipe.lam_per_sigma * restored.noise.level,
+            sigma=restored.noise.level,
+            seed=self.seed,
+            n_steps=None if restored.fit is None else len(restored.fit.history),
+            source=file.name,
+            note=f"epitomes denoise, {restored.plan.method.label}",
+        )
+        save(self.save_model, restored.epitome, origin, overwrite=self.overwrite)
+
+    def _tell(self, restored: Restored, file: Path, goal: Path) -> None:
+        """Print how the method was chosen, and doubts."""
+        if restored.plan.reasons and not restored.unchanged:
+            tell(f"{file}: {restored.plan.method.label} was chosen: {'; '.join(restored.plan.reasons)}")
+        for note in restored.notes:
+            tell(f"warning: {file}: {note}")
+        if restored.noise.estimated:
+            if restored.noise.doubts and restored.noise.level > 0:
+                tell(f"warning: {file}: the noise estimate has low confidence")
+            line = self.line.for_file(self.names, file)
+            for text in doubts(restored.noise, after_denoise(line, goal)):
+                tell(text)
+
+    def _result(self, restored: Restored, picture: Picture, file: Path, goal: Path, data: ReportData | None) -> Result:
+        facts: dict[str, Any] = {
+            "input": str(file),
+            "output": str(goal),
+            "model": None if self.save_model is None else str(self.save_model),
+            "report": None if self.report is None else str(self.report),
+            "axes": picture.axes,
+            "masked": None if self.mask is None else int(self.mask.sum()),
+            **restored.as_dict(),
+        }
+        words = [restored.noise.describe(), restored.plan.method.label]
+        if restored.plan.planes > 1:
+            words.append(f"{restored.plan.planes} planes")
+        if self.mask is not None:
+            words.append(f"{facts['masked']} bad pixels {'filled' if self.fill else 'left unchanged'}")
+        words.append(f"{facts['seconds']:.1f} s")
+        if self.save_model is not None:
+            words.append(f"epitome in {self.save_model}")
+        if data is not None:
+            facts["audit"] = None if data.audit is None else data.audit.as_dict()
+            facts["sure"] = None if data.sure is None else data.sure.as_dict()
+            words += [] if data.audit is None else [f"audit: {facts['audit']['verdict']}"]
+            known = data.sure is not None and math.isfinite(data.sure.psnr)
+            words += [f"estimated PSNR {data.sure.psnr:.2f} dB"] if data.sure is not None and known else []
+            words.append(f"report in {self.report}")
+        return Result(f"{file} -> {goal}: {', '.join(words)}", facts)
+
+
+def _require_room(file: Path, goal: Path, picture: Picture) -> None:
+    """Refuse an output format that cannot hold the image, before the work."""
+    from epitomes.formats import ImageFileError, require_format
+    from epitomes.formats.registry import suffix_of
+
+    if suffix_of(goal) == suffix_of(file):
+        return
+    try:
+        require_format(goal, picture)
+    except ImageFileError as error:
+        other = goal.with_name(goal.name.removesuffix(suffix_of(goal)) + ".tif")
+        raise CommandError(INPUT, f"{file}: {error}", "-o", str(other)) from error
+
+
+def _require_one_epitome(picture: Picture, preset: str) -> None:
+    """Refuse images that learn several epitomes: one for each plane and, by the paper's method, for each channel."""
+    if picture.axes not in (("YX", "YXC") if preset == "best" else ("YX",)):
+        raise usage(
+            f"--save-model needs one grey image, got the axes {picture.axes}: each plane learns its own epitome"
+        )

@@ -1,0 +1,89 @@
+"""Estimates of channels, planes and pictures, combined into that of the whole."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from epitomes.layout import Layout
+from epitomes.noise.correlation import worst
+from epitomes.noise.doubts import Doubts, gather
+from epitomes.noise.model import PARAMETERS, Noise
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Estimated noise and the doubts about it."""
+
+    noise: Noise
+    doubts: Doubts
+
+    def finished(self) -> Noise:
+        """The noise, with the doubts as sentences."""
+        kinds = tuple(doubt.kind for doubt in self.doubts)
+        return replace(self.noise, doubts=tuple(map(str, self.doubts)), doubt_kinds=kinds)
+
+
+def over_channels(found: Sequence[Estimate], *, poisson: bool) -> Estimate:
+    """One image from its channels: root mean square of the levels, or parameters per channel if `poisson`."""
+    levels = [(each.noise.level, *_interval(each.noise)) for each in found]
+    sigma, low, high = (math.hypot(*values) / math.sqrt(len(found)) for values in zip(*levels, strict=True))
+    measured = [each.noise.correlation for each in found if each.noise.correlation is not None]
+    values = _stacked(found) if poisson else {"sigma": np.asarray(sigma)}
+    noise = Noise(
+        **values,
+        interval=(low, high),
+        correlation=worst(measured) if measured else None,
+        parts=_parts(found),
+        estimated=True,
+    )
+    return Estimate(noise, gather([each.doubts for each in found], "channel"))
+
+
+def over_planes(found: Sequence[Estimate]) -> Estimate:
+    """One volume from its planes: medians of the parameters, and doubts that most planes share."""
+    lows, highs = zip(*(_interval(each.noise) for each in found), strict=True)
+    gains = [each.noise.gain_interval for each in found if each.noise.gain_interval is not None]
+    noise = Noise(
+        **{name: np.median(values, axis=0) for name, values in _stacked(found).items()},
+        interval=(min(lows), max(highs)),
+        gain_interval=(min(low for low, _ in gains), max(high for _, high in gains)) if gains else None,
+        parts=_parts(found),
+        estimated=True,
+    )
+    return Estimate(noise, gather([each.doubts for each in found], "plane", majority=True))
+
+
+def over_pictures(found: Sequence[Estimate], layout: Layout) -> Estimate:
+    """A stack from its pictures: parameters per picture, broadcastable to the stack."""
+    ends = zip(*(_interval(each.noise) for each in found), strict=True)
+    low, high = (math.hypot(*values) / math.sqrt(len(found)) for values in ends)
+    values: dict[str, Any] = {}
+    for name, stacked in _stacked(found).items():
+        channels = () if layout.n_channels is None else (stacked[0].size,)
+        values[name] = layout.original(stacked.reshape(*layout.stack_shape, *[1] * layout.spatial, *channels))
+    noise = Noise(**values, interval=(low, high), parts=_parts(found), estimated=True)
+    return Estimate(noise, gather([each.doubts for each in found], layout.noun))
+
+
+def _stacked(found: Sequence[Estimate]) -> dict[str, Any]:
+    """The parameters of all parts along a new first axis; those that no part has are left out."""
+    values = {}
+    for name in PARAMETERS:
+        given = [getattr(each.noise, name) for each in found]
+        if any(value is not None and (name == "sigma" or value.any()) for value in given):
+            given = [np.zeros(()) if value is None else value for value in given]
+            values[name] = np.stack(np.broadcast_arrays(*given))
+    return values
+
+
+def _interval(noise: Noise) -> tuple[float, float]:
+    return (noise.level, noise.level) if noise.interval is None else noise.interval
+
+
+def _parts(found: Sequence[Estimate]) -> tuple[Noise, ...]:
+    return tuple(each.finished() for each in found)

@@ -1,0 +1,70 @@
+"""A noise model in words, and as plain values."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING, Any
+
+from epitomes.noise.planes import Floats
+
+if TYPE_CHECKING:
+    from epitomes.noise.model import Noise
+
+MAX_LISTED = 4  # values per channel that are listed in words
+MAX_VALUES = 64  # in an array that is listed as plain values
+
+
+def in_words(noise: Noise) -> str:
+    """The noise in one line."""
+    if noise.level == 0:
+        return "no noise"
+    interval = "" if noise.interval is None else f" (90 % interval {_span(*noise.interval)})"
+    if not noise.gain.any():
+        return f"{'Gaussian' if noise.is_white else 'correlated Gaussian'}, sigma {_values(noise.sigma)}{interval}"
+    gain = "" if noise.gain_interval is None else f" (90 % interval {_span(*noise.gain_interval)})"
+    return (
+        f"Poisson-Gaussian, gain {_values(noise.gain)}{gain}, offset {_values(noise.offset)}, "
+        f"read noise {_values(noise.sigma)}"
+    )
+
+
+def in_values(noise: Noise) -> dict[str, Any]:
+    """The noise as values for JSON; large arrays are replaced by their shapes."""
+    arrays = {name: getattr(noise, name) for name in ("sigma", "gain", "offset", "brightness", "spectrum")}
+    return {
+        "model": "poisson-gaussian" if noise.gain.any() else "gaussian",
+        "level": noise.level,
+        **{name: None if value is None else _listed(value) for name, value in arrays.items()},
+        "interval": None if noise.interval is None else list(noise.interval),
+        "gain_interval": finite_ends(noise.gain_interval),
+        "estimated": noise.estimated,
+        "reliable": noise.reliable,
+        "doubts": list(noise.doubts),
+        "doubt_kinds": list(noise.doubt_kinds),
+        "correlation": None if noise.correlation is None else dataclasses.asdict(noise.correlation),
+        "parts": [in_values(part) for part in noise.parts],
+    }
+
+
+def finite_ends(interval: tuple[float, float] | None) -> list[float | None] | None:
+    """An interval as a list, None for an infinite end: JSON has no infinity."""
+    return None if interval is None else [end if math.isfinite(end) else None for end in interval]
+
+
+def _listed(values: Floats) -> Any:
+    return values.tolist() if values.size <= MAX_VALUES else {"shape": list(values.shape)}
+
+
+def _values(values: Floats) -> str:
+    if values.size == 1:
+        return f"{values.flat[0]:.4g}"
+    if values.ndim == 1 and values.size <= MAX_LISTED:
+        *first, last = (f"{value:.4g}" for value in values)
+        return f"{', '.join(first)} and {last} per channel"
+    where = "per channel" if values.ndim == 1 else f"array of shape {values.shape}"
+    return f"{_span(values.min(), values.max())} ({where})"
+
+
+def _span(low: float, high: float) -> str:
+    return f"{low:.4g} to {high:.4g}"

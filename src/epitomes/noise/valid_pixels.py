@@ -1,0 +1,31 @@
+"""Which pixels show noise: not clipped ones, nor the constant areas of drawings, margins and masks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from epitomes.noise.planes import Flags, Floats
+
+CLIPPED_SHARE = 0.002  # share of pixels at the lowest or highest value from which the image counts as clipped there
+MIN_CLIPPED = 16  # pixels; fewer at one value happen by chance in small images
+
+
+def clipped_pixels(pixels: Floats) -> tuple[list[float], Flags]:
+    """The values at which the image is clipped (none, one or two), and the pixels that have them."""
+    limits, clipped = [], np.zeros(pixels.shape, np.bool_)
+    for value in (float(pixels.min()), float(pixels.max())):
+        here = pixels == value
+        if here.sum() > max(MIN_CLIPPED, CLIPPED_SHARE * here.size):
+            limits.append(value)
+            clipped |= here
+    return limits, clipped
+
+
+def constant_pixels(pixels: Floats) -> Flags:
+    """Pixels that equal all their neighbours."""
+    constant = np.zeros(pixels.shape, np.bool_)
+    beside = pixels[:, 1:] == pixels[:, :-1]
+    rows = beside[:, 1:] & beside[:, :-1]  # three equal pixels in a row
+    below = (pixels[1:] == pixels[:-1])[:, 1:-1]
+    constant[1:-1, 1:-1] = rows[:-2] & rows[1:-1] & rows[2:] & below[1:] & below[:-1]
+    return constant

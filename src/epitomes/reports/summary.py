@@ -1,0 +1,140 @@
+"""The opening of a report: a verdict, four figures, and the reasons for doubt."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from epitomes.reports.data import ReportData
+
+MOST_DOUBTS = 3  # shown; the folded sections hold the rest
+LOOK = 'Look at "What was removed" below: it should show noise and no structure.'
+SET_SIGMA = "Set the noise level yourself if you know it (sigma= in Python, --sigma on the command line)."
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """A reason to distrust the result, and one thing to do about it."""
+
+    reason: str
+    next_step: str
+
+
+@dataclass(frozen=True)
+class Gain:
+    """Estimated gain in dB over the noisy image, with its 90 % interval; infinite if it is too large to measure."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Headline:
+    """One of the four figures."""
+
+    label: str
+    value: str
+    details: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The opening."""
+
+    kind: Literal["good", "check", "none"]
+    verdict: str
+    explanation: str
+    headlines: tuple[Headline, ...]
+    doubts: tuple[Doubt, ...]
+
+
+def summarise(data: ReportData) -> Summary:
+    """Sum a report up."""
+    headlines = (_noise(data), _gain(data), _method(data), _time(data))
+    if np.array_equal(data.noisy, data.restored):
+        explanation = "The denoised image equals the noisy image."
+        return Summary("none", "Nothing removed", explanation, headlines, ())
+    doubts = find_doubts(data)
+    if doubts:
+        many = f"There are {len(doubts)} reasons for doubt." if len(doubts) > 1 else "There is one reason for doubt."
+        return Summary("check", "Check this", many, headlines, doubts)
+    return Summary("good", "Looks good", "What was removed looks like noise.", headlines, ())
+
+
+def find_doubts(data: ReportData) -> tuple[Doubt, ...]:
+    """List the most important reasons for doubt: those of the audit first, then the gain, then the noise model."""
+    found = _audit_doubts(data)
+    gain = estimate_gain(data)
+    if gain is not None and gain.low <= 0:
+        reason = f"The denoised image may be no better than the noisy one (gain from {gain.low:.1f} dB)."
+        found.append(Doubt(reason, "Compare both images before you use the result, and try another preset."))
+    if data.noise is not None:
+        found += [Doubt(reason, SET_SIGMA) for reason in data.noise.doubts]
+    return tuple(Doubt(sentence(one.reason), sentence(one.next_step)) for one in found[:MOST_DOUBTS])
+
+
+def estimate_gain(data: ReportData) -> Gain | None:
+    """Compute the estimated PSNR minus that of the noisy image, `10 log10(peak^2 / mean(sigma^2))`."""
+    if data.sure is None or data.level == 0:
+        return None
+    noisy = 20 * math.log10(data.sure.peak / data.level)
+    return Gain(*(psnr - noisy for psnr in (data.sure.psnr, *data.sure.interval)))
+
+
+def number(value: float) -> str:
+    """Format a number for people: four digits, large ones with separators."""
+    return f"{value:.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
+
+
+def sentence(words: str) -> str:
+    """Begin with a capital and end with a full stop."""
+    text = words.strip()
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
+
+
+def _audit_doubts(data: ReportData) -> list[Doubt]:
+    if data.audit is None:
+        return [Doubt("The result was not audited.", LOOK)]
+    reasons, advice = list(data.audit.reasons), list(data.audit.advice)
+    if len(reasons) > len(advice):  # reasons share advice: show one reason for each advice
+        reasons = [reasons[0], *reasons[len(reasons) - len(advice) + 1 :]]
+    advice += [LOOK] * (len(reasons) - len(advice))
+    return [Doubt(reason, step) for reason, step in zip(reasons, advice, strict=False)]
+
+
+def _noise(data: ReportData) -> Headline:
+    if data.noise is None:
+        return Headline("Noise level", number(data.level), ("set by the user",))
+    confidence = "low confidence" if data.noise.doubts else "high confidence"
+    source = confidence if data.noise.estimated else "set by the user"
+    return Headline("Noise level", number(data.level), (source, data.noise.describe()))
+
+
+def _gain(data: ReportData) -> Headline:
+    gain = estimate_gain(data)
+    if gain is None or data.sure is None:
+        return Headline("Estimated gain", "–", ("not estimated",))
+    if not math.isfinite(gain.value):
+        return Headline("Estimated gain", f"> {gain.low:+.1f} dB", ("the error is too small to measure",))
+    upper = f"{gain.high:+.1f} dB" if math.isfinite(gain.high) else "unknown"
+    details = (f"90 % interval {gain.low:+.1f} to {upper}", f"PSNR {data.sure.psnr:.2f} dB")
+    return Headline("Estimated gain", f"{gain.value:+.1f} dB", details)
+
+
+def _method(data: ReportData) -> Headline:
+    method, preset = data.settings.get("method"), data.settings.get("preset")
+    if not method:
+        return Headline("Method", "–", ("not recorded",))
+    return Headline("Method", str(method), (f"preset {preset}",) if preset else ())
+
+
+def _time(data: ReportData) -> Headline:
+    total = sum(data.seconds.values())
+    if not data.seconds or not math.isfinite(total):
+        return Headline("Time", "–", ("not recorded",))
+    parts = tuple(f"{name} {seconds:.1f} s" for name, seconds in data.seconds.items())
+    return Headline("Time", f"{total:.1f} s", parts if len(parts) > 1 else ())

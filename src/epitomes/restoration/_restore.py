@@ -1,0 +1,487 @@
+"""The road from a picture to a picture: estimate the noise, plan, run."""
+
+from __future__ import annotations
+
+import math
+import os
+import time as clock
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from epitomes.checks import RNG, Array, as_floats, as_seed, one_of, positive, require_finite, require_real
+from epitomes.epitome import Epitome
+from epitomes.formats import Picture
+from epitomes.layout import Layout
+from epitomes.noise import Noise, estimate_noise
+from epitomes.restoration._plan import Plan, require_run
+from epitomes.restoration.contrast import variance
+from epitomes.restoration.masks import as_mask, filled
+from epitomes.restoration.method import Callback, Method, within
+from epitomes.restoration.non_local import NonLocal
+from epitomes.restoration.patchwise import Patchwise
+from epitomes.restoration.planning import TINY, search
+from epitomes.restoration.restored import Restored
+
+METHODS = ("nonlocal", "paper")
+PRESETS = ("auto", "fast", "balanced", "best")
+MOST_COLOURS = 4  # a last axis that is no longer is hardly spatial
+ESTIMATING, PLANNING = 0.04, 0.15  # shares of the progress shown
+
+
+def denoise(
+    image: ArrayLike | Picture,
+    sigma: float | None = None,
+    *,
+    noise: Noise | None = None,
+    channel_axis: int | None = None,
+    spatial: int | None = None,
+    mask: ArrayLike | None = None,
+    fill: bool = False,
+    method: str | Method | None = None,
+    preset: str = "auto",
+    epitome: Epitome | None = None,
+    time: float | None = None,
+    rng: RNG = 0,
+    threads: int | None = None,
+    callback: Callback | None = None,
+) -> NDArray[Any]:
+    """Denoise an image, volume or stack by groups of similar patches and an epitome.
+
+    The noise is estimated from the image unless `sigma` or `noise` is given. The method is chosen by trials on tiles of
+    the image unless `method`, `preset` or `epitome` is given.
+
+    Parameters
+    ----------
+    image : array_like or Picture
+        Image ``(H, W)``, volume ``(D, H, W)`` or, with `channel_axis`, an array with channels. Any real dtype. The axes
+        of a `Picture` say what `channel_axis` and `spatial` say of an array.
+    sigma : float, optional
+        Standard deviation of white Gaussian noise, in the units of `image`. Short for ``noise=Noise.gaussian(sigma)``.
+    noise : Noise, optional
+        Noise model, for example from `estimate_noise`.
+    channel_axis : int, optional
+        Axis of the channels or colours. If None, all axes are spatial or count pictures; an array whose last axis has
+        at most four values is then refused, unless `spatial` says that it is a volume.
+    spatial : int, optional
+        Number of spatial axes: 2 for images, 3 for volumes. Axes before them count independent pictures. If None, all
+        axes but `channel_axis` are spatial.
+    mask : array_like, optional
+        Non-zero at bad pixels, which are not used. It has the shape of `image`, with or without channels, or that of
+        one picture or plane of it.
+    fill : bool, default: False
+        Whether bad pixels are estimated. Otherwise they are returned as they are.
+    method : {"nonlocal", "paper"}, NonLocal or Patchwise, optional
+        "nonlocal" codes groups of similar patches; "paper" codes every patch by itself with an epitome learned from the
+        image. Objects hold more settings. Default: chosen automatically.
+    preset : {"auto", "fast", "balanced", "best"}, default: "auto"
+        Speed and quality of the non-local method. With "auto", candidates are tried on tiles of the image unless
+        `method` or `epitome` is given; "balanced" otherwise.
+    epitome : Epitome, optional
+        Epitome to use as it is. Default: a shipped one, or for the paper's method one learned from the image.
+    time : float, optional
+        Time budget in seconds for everything. Only with ``preset="auto"``.
+    rng : Generator, int or None, default: 0
+        Random number generator or seed, for trials and learning.
+    threads : int, optional
+        Number of threads, by default one per core. It changes no bit of the result.
+    callback : callable, optional
+        Called as ``callback(fraction, stage)`` with the fraction of the work that is done and a few words.
+
+    Returns
+    -------
+    ndarray
+        The denoised image, with the shape and dtype of `image`.
+
+    Raises
+    ------
+    ValueError
+        If arguments exclude each other, or the method cannot handle the image or the epitome.
+
+    Warns
+    -----
+    UserWarning
+        If no noise was found, or it is too faint to be removed: the image is returned unchanged.
+
+    See Also
+    --------
+    restore : The same, with the noise model, the plan and diagnostics.
+    estimate_noise : Estimate the noise model only.
+
+    Notes
+    -----
+    Groups of similar patches are coded jointly over the atoms of an epitome [1]_ and shrunk to low rank, in passes that
+    refine one another. Volumes are denoised plane by plane.
+
+    References
+    ----------
+    .. [1] L. Benoît, J. Mairal, F. Bach, J. Ponce, "Sparse image representation with epitomes", CVPR 2011.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from epitomes import denoise
+    >>> clean = np.add.outer(np.arange(64.0), np.arange(64.0))
+    >>> noisy = clean + np.random.default_rng(0).normal(0, 10, clean.shape)
+    >>> estimate = denoise(noisy, preset="fast")
+    >>> bool(np.std(estimate - clean) < 0.3 * np.std(noisy - clean))
+    True
+    """
+    restored = restore(
+        image,
+        sigma,
+        noise=noise,
+        channel_axis=channel_axis,
+        spatial=spatial,
+        mask=mask,
+        fill=fill,
+        method=method,
+        preset=preset,
+        epitome=epitome,
+        time=time,
+        rng=rng,
+        threads=threads,
+        callback=callback,
+    )
+    if restored.notes and restored.unchanged:
+        warnings.warn("; ".join(restored.notes), stacklevel=2)
+    return restored.image
+
+
+def restore(
+    image: ArrayLike | Picture,
+    sigma: float | None = None,
+    *,
+    noise: Noise | None = None,
+    channel_axis: int | None = None,
+    spatial: int | None = None,
+    mask: ArrayLike | None = None,
+    fill: bool = False,
+    method: str | Method | None = None,
+    preset: str = "auto",
+    epitome: Epitome | None = None,
+    time: float | None = None,
+    rng: RNG = 0,
+    threads: int | None = None,
+    callback: Callback | None = None,
+) -> Restored:
+    """Denoise an image and return the result with its noise model, plan and diagnostics.
+
+    Parameters
+    ----------
+    image, sigma, noise, channel_axis, spatial, mask, fill : see `denoise`
+        The image, its noise, the meaning of its axes, and its bad pixels.
+    method, preset, epitome, time : see `denoise`
+        How to denoise it, and how long that may take.
+    rng, threads, callback : see `denoise`
+        Random numbers, number of threads, and progress.
+
+    Returns
+    -------
+    Restored
+        Image, noise, plan, epitome and times; ``restored.audit()`` judges the result, ``restored.report(path)`` writes
+        a page about it.
+
+    See Also
+    --------
+    denoise : The same, returning the image alone.
+    plan : Make the plan without running it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from epitomes import restore
+    >>> noisy = np.random.default_rng(0).normal(100, 10, (48, 48))
+    >>> restored = restore(noisy, sigma=10)
+    >>> print(restored.plan.explain())
+    balanced: an image of 48 x 48 pixels is too small to compare methods on
+    """
+    request = Request.of(image, channel_axis, spatial, mask)
+    require_run(threads, callback)
+    known, how = _noise_of(sigma, noise), as_method(method, preset, epitome, time)
+    planned = PLANNING if how is None else ESTIMATING if known is None else 0.0
+    chosen = _plan(
+        request,
+        known,
+        how,
+        time=time,
+        seed=as_seed(rng),
+        threads=threads,
+        callback=within(callback, 0.0, planned),
+    )
+    return chosen.run(
+        request.given,
+        mask=request.mask,
+        fill=fill,
+        rng=rng,
+        threads=threads,
+        callback=within(callback, planned, 1.0),
+    )
+
+
+def plan(
+    image: ArrayLike | Picture,
+    sigma: float | None = None,
+    *,
+    noise: Noise | None = None,
+    channel_axis: int | None = None,
+    spatial: int | None = None,
+    mask: ArrayLike | None = None,
+    method: str | Method | None = None,
+    preset: str = "auto",
+    epitome: Epitome | None = None,
+    time: float | None = None,
+    rng: RNG = 0,
+    threads: int | None = None,
+    callback: Callback | None = None,
+) -> Plan:
+    """Decide how to denoise an image, without doing it.
+
+    Parameters
+    ----------
+    image, sigma, noise, channel_axis, spatial, mask : see `denoise`
+        The image, its noise, the meaning of its axes, and its bad pixels.
+    method, preset, epitome, time : see `denoise`
+        How to denoise it, and how long that may take.
+    rng, threads, callback : see `denoise`
+        Random numbers, number of threads, and progress.
+
+    Returns
+    -------
+    Plan
+        Method, noise, predicted time and memory, and reasons. ``plan.run(image)`` does it.
+
+    See Also
+    --------
+    restore : Plan and run at once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from epitomes import plan
+    >>> noisy = np.random.default_rng(0).normal(100, 10, (48, 48))
+    >>> print(plan(noisy, sigma=10, preset="best").explain())
+    best: as requested
+    """
+    request = Request.of(image, channel_axis, spatial, mask)
+    require_run(threads, callback)
+    return _plan(
+        request,
+        _noise_of(sigma, noise),
+        as_method(method, preset, epitome, time),
+        time=time,
+        seed=as_seed(rng),
+        threads=threads,
+        callback=callback,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """The image with the meaning of its axes and its bad pixels."""
+
+    given: NDArray[Any]
+    layout: Layout
+    mask: NDArray[np.bool_] | None
+
+    @classmethod
+    def of(
+        cls, image: ArrayLike | Picture, channel_axis: int | None, spatial: int | None, mask: ArrayLike | None
+    ) -> Request:
+        """Read the axes and refuse what cannot be denoised."""
+        if isinstance(image, Picture):
+            if channel_axis is not None or spatial is not None:
+                raise ValueError(
+                    f"channel_axis and spatial are known from the axes {image.axes} of the picture: leave them out"
+                )
+            given, layout = image.pixels, image.layout
+        elif isinstance(image, (str, os.PathLike)):
+            raise TypeError(f"image must be an array or a Picture, got {image!r}: read files with epitomes.read first")
+        else:
+            given = require_real("image", image)
+            if channel_axis is None and spatial is None and _looks_coloured(given.shape):
+                raise ValueError(
+                    f"image of shape {given.shape} looks like one with {given.shape[-1]} channels: pass "
+                    f"channel_axis=-1, or spatial=3 if it is a volume"
+                )
+            layout = Layout.of(given.shape, channel_axis, spatial)
+        return cls(given, layout, None if mask is None else as_mask(mask, layout))
+
+    @property
+    def pixels(self) -> NDArray[Any]:
+        """The image without its bad pixels."""
+        pixels = self.given if self.mask is None else filled(self.given, self.mask, self.layout)
+        require_finite("image", pixels)
+        return pixels
+
+
+def _looks_coloured(shape: tuple[int, ...]) -> bool:
+    """Whether the last axis is too short for one of an image, and the two before it are not."""
+    return len(shape) > 2 and shape[-1] <= MOST_COLOURS < TINY <= min(shape[-3:-1])
+
+
+def _noise_of(sigma: float | None, noise: Noise | None) -> Noise | None:
+    if sigma is not None and noise is not None:
+        raise ValueError("sigma is short for noise=Noise.gaussian(sigma), and both were given: leave one of them out")
+    if noise is not None and not isinstance(noise, Noise):
+        raise TypeError(f"noise must be a Noise, got {type(noise).__name__}: use Noise.gaussian(...) or sigma=...")
+    if sigma is None:
+        return noise
+    if np.ndim(sigma):
+        raise TypeError(
+            f"sigma must be one number, got an array of shape {np.shape(sigma)}: pass noise=Noise.gaussian(...) for "
+            "one level per channel, or noise=Noise.map(...) for one per pixel"
+        )
+    try:
+        return Noise.gaussian(positive("sigma", sigma))
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{error}; leave sigma out to estimate the noise") from None
+
+
+def as_method(
+    method: str | Method | None, preset: str = "auto", epitome: Epitome | None = None, time: float | None = None
+) -> Method | None:
+    """Return the method that arguments of `denoise` name, and refuse arguments that exclude each other.
+
+    Parameters
+    ----------
+    method, preset, epitome, time : see `denoise`
+        As for `denoise`.
+
+    Returns
+    -------
+    NonLocal, Patchwise or None
+        The method with its settings. None if it is to be chosen by trials.
+
+    Raises
+    ------
+    ValueError
+        If arguments exclude each other, or the method cannot use the epitome.
+
+    Examples
+    --------
+    >>> from epitomes.restoration import as_method
+    >>> as_method("paper").label, as_method(None, "best").label, as_method(None)
+    ('paper', 'best', None)
+    """
+    one_of("preset", preset, PRESETS)
+    named = [name for name, value in (("method", method), ("epitome", epitome)) if value is not None]
+    if preset != "auto":
+        named.append("preset")
+    if time is not None:
+        positive("time", time)
+        if named:
+            raise ValueError(f"time chooses the method, and {named[0]} sets it: leave one of them out")
+    if method is not None and not isinstance(method, str):
+        if isinstance(method, type) or not isinstance(method, Method):
+            raise TypeError(
+                f"method must be 'nonlocal', 'paper', or an object such as NonLocal() or Patchwise(), got {method!r}"
+            )
+        if len(named) > 1:
+            raise ValueError(f"{named[1]} is a setting of the method object: set it there")
+        return method
+    if method is not None:
+        one_of("method", method, METHODS)
+    if method == "paper":
+        if preset != "auto":
+            raise ValueError("preset is a setting of the non-local method: leave out preset or method='paper'")
+        return Patchwise(epitome=epitome)
+    if not named:
+        return None
+    return NonLocal(preset="balanced" if preset == "auto" else preset, epitome=epitome)
+
+
+def _plan(
+    request: Request,
+    noise: Noise | None,
+    method: Method | None,
+    *,
+    time: float | None,
+    seed: int,
+    threads: int | None,
+    callback: Callback | None,
+) -> Plan:
+    began = clock.perf_counter()
+    layout, pixels = request.layout, request.pixels
+    channels = layout.channel_axis is not None
+    if method is not None:
+        method.prepare(layout.picture_shape, channels)  # refused here, before any work
+    if callback is not None:
+        callback(0.0, "planning")
+    if noise is None:
+        tell = within(callback, 0.0, ESTIMATING / PLANNING if method is None else 1.0)
+        noise = estimate_noise(
+            pixels,
+            channel_axis=layout.channel_axis,
+            spatial=layout.spatial,
+            callback=None if tell is None else lambda done, total: tell(done / total, "estimating the noise"),
+        )
+    if method is not None:
+        return Plan(method=method, noise=noise, layout=layout, spent=clock.perf_counter() - began)
+    busiest = _busiest(pixels, layout, noise)
+    left = None if time is None else time - (clock.perf_counter() - began)
+    reason = None
+    if busiest is None:
+        reason = "no noise was found"
+    elif layout.spatial == 1:
+        reason = "signals are denoised by the paper's method"
+    elif left is not None and left <= 0:
+        reason = f"estimating the noise took all of the {time:g} s allowed"
+    if reason is not None:
+        method, spent = _without_trials(layout, time), clock.perf_counter() - began
+        return Plan(method=method, noise=noise, layout=layout, reasons=(reason,), time=time, spent=spent)
+    assert busiest is not None  # else there is a reason
+    plane, sigma, n_planes = busiest
+    found = search(
+        plane,
+        sigma,
+        n_planes=n_planes,
+        seconds=left,
+        seed=seed,
+        threads=threads,
+        callback=within(callback, ESTIMATING / PLANNING, 1.0),
+    )
+    where = (f"chosen on the plane with the most structure, of {n_planes}",) if n_planes > 1 else ()
+    return Plan(
+        method=found.method,
+        noise=noise,
+        layout=layout,
+        trials=found.trials,
+        reasons=(*found.reasons, *where),
+        seconds=found.seconds,
+        time=time,
+        spent=clock.perf_counter() - began,
+    )
+
+
+def _without_trials(layout: Layout, time: float | None) -> Method:
+    """The method where none are compared: the paper's for signals and for images that are smaller than a patch."""
+    has_room = layout.spatial > 1 and min(layout.picture_shape[: layout.spatial][-2:]) >= TINY
+    return NonLocal(preset="balanced" if time is None else "fast") if has_room else Patchwise()
+
+
+def _busiest(pixels: NDArray[Any], layout: Layout, noise: Noise) -> tuple[Array, float, int] | None:
+    """The plane with the most structure, with even noise; the level of its noise; and the number of noisy planes.
+
+    None if no plane holds noise.
+    """
+    canonical = layout.canonical(pixels)
+    best, most, n_planes = None, -math.inf, 0
+    for place in layout.places():
+        mine = noise.at(place, layout)
+        if mine.level == 0:
+            continue
+        even = mine.stabilise(canonical[place], spatial=layout.spatial)
+        lead = even.image.shape[: max(0, layout.spatial - 2)]
+        for at in np.ndindex(*lead):
+            n_planes += 1
+            structure = variance(even.image[at]) / even.sigma**2
+            if structure > most:
+                best, most = (even.image[at], even.sigma), structure
+    if best is None:
+        return None
+    plane, sigma = best
+    return as_floats("image", plane), sigma, n_planes

@@ -1,0 +1,195 @@
+"""Diagnosis: what a report tells of a restored image, with an estimate of its error."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from epitomes.formats import Picture
+from epitomes.layout import Layout, Place
+from epitomes.noise import Noise
+from epitomes.reports import ReportData
+from epitomes.restoration._plan import Plan, planes_of, settings_of
+from epitomes.restoration.method import Callback, Method, within
+from epitomes.validation import audit, error_map
+
+if TYPE_CHECKING:
+    from epitomes.restoration.restored import Restored
+
+LEAST_SIDE = 16  # pixels: smaller images are not judged
+TOO_SMALL = f"An image with a side below {LEAST_SIDE} pixels is too small to be judged."
+PROBES = 2  # images that are denoised to estimate the error
+COLOURS = 3  # channels that a page shows together
+
+
+def report_data(
+    restored: Restored, *, name: str, command: str, threads: int | None, callback: Callback | None
+) -> ReportData:
+    """Gather what is known of a result; of a stack or volume, of its middle plane."""
+    plane = ShownPlane.of(restored.noisy, restored.estimate, restored.noise, restored.layout, restored.plan.method)
+    noisy, image, noise = plane.noisy, plane.image, plane.noise
+    channel_axis = plane.channel_axis
+    large, noisy_plane = min(noisy.shape[:2]) >= LEAST_SIDE, noise.level > 0
+    again = Plan(method=restored.plan.method, noise=noise, layout=Layout.of(noisy.shape, channel_axis))
+    errors = None
+    if large and noisy_plane and noise.is_constant and not restored.unchanged:
+        calls = iter(range(PROBES))
+
+        def denoiser(pixels: NDArray[Any]) -> NDArray[Any]:
+            call = next(calls, PROBES - 1)
+            part = within(callback, call / PROBES, (call + 1) / PROBES)
+            tell = None if part is None else lambda fraction, stage: part(fraction, "estimating the error")
+            return again.run(pixels, threads=threads, callback=tell).image
+
+        errors = error_map(noisy, image, noise, denoiser, channel_axis=channel_axis)
+    notes = list(restored.notes) + plane.notes
+    if not large:
+        notes.append(TOO_SMALL)
+    elif noisy_plane and not noise.is_constant:
+        notes.append("The noise level varies over the image, and the error was not estimated.")
+    return ReportData(
+        noisy=noisy,
+        restored=image,
+        noise=noise,
+        sigma=plane.sigma,
+        name=name,
+        command=command,
+        audit=audit(noisy, image, noise, channel_axis=channel_axis) if large and noisy_plane else None,
+        sure=None if errors is None else errors.sure,
+        error=errors,
+        epitome=restored.epitome,
+        fit=restored.fit,
+        atoms_per_patch=restored.atoms_per_patch,
+        seconds={"planning": restored.plan.spent, "denoising": restored.seconds},
+        settings=settings_of(restored.plan.method),
+        plan=list(restored.plan.reasons),
+        notes=tuple(notes),
+    )
+
+
+def report_pair(
+    noisy: ArrayLike | Picture,
+    restored: ArrayLike | Picture,
+    noise: Noise,
+    *,
+    channel_axis: int | None = None,
+    spatial: int | None = None,
+    name: str = "image",
+    command: str = "",
+) -> ReportData:
+    """Gather what is known of any denoised image, whatever made it; of a stack or volume, of its middle plane.
+
+    Parameters
+    ----------
+    noisy : array_like or Picture
+        The noisy image. The axes of a `Picture` say what `channel_axis` and `spatial` say of an array.
+    restored : array_like or Picture
+        The denoised image, of the same shape.
+    noise : Noise
+        Noise model, for example from `estimate_noise`.
+    channel_axis : int, optional
+        Axis of the channels or colours.
+    spatial : int, optional
+        Number of spatial axes.
+    name : str, default: "image"
+        Title of the report.
+    command : str, optional
+        Command that makes the same report again.
+
+    Returns
+    -------
+    ReportData
+        The images, the noise and the audit, for `epitomes.reports.write_report`.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ.
+
+    See Also
+    --------
+    epitomes.audit : The audit alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from epitomes import Noise
+    >>> from epitomes.restoration.diagnosis import report_pair
+    >>> noisy = np.random.default_rng(0).normal(100, 10, (48, 48))
+    >>> report_pair(noisy, np.full((48, 48), 100.0), Noise.gaussian(10)).audit.verdict
+    'pass'
+    """
+    before, after = (np.asarray(each.pixels if isinstance(each, Picture) else each) for each in (noisy, restored))
+    if before.shape != after.shape:
+        raise ValueError(f"noisy has shape {before.shape} and restored has {after.shape}: they must be equal")
+    layout = noisy.layout if isinstance(noisy, Picture) else Layout.of(before.shape, channel_axis, spatial)
+    plane = ShownPlane.of(before, after, noise, layout)
+    large = min(plane.noisy.shape[:2]) >= LEAST_SIDE
+    return ReportData(
+        noisy=plane.noisy,
+        restored=plane.image,
+        noise=plane.noise,
+        sigma=plane.sigma,
+        name=name,
+        command=command,
+        audit=audit(plane.noisy, plane.image, plane.noise, channel_axis=plane.channel_axis) if large else None,
+        notes=tuple(plane.notes if large else [*plane.notes, TOO_SMALL]),
+    )
+
+
+class ShownPlane:
+    """The plane of a result that a page shows: grey or in three colours."""
+
+    def __init__(self, noisy: NDArray[Any], image: NDArray[Any], noise: Noise, notes: list[str]) -> None:
+        self.noisy, self.image, self.noise, self.notes = noisy, image, noise, notes
+
+    @classmethod
+    def of(
+        cls, noisy: NDArray[Any], image: NDArray[Any], noise: Noise, layout: Layout, method: Method | None = None
+    ) -> ShownPlane:
+        """The middle plane of a stack or volume; of channels that are not colours, the first one.
+
+        `method` is the one that made the image; None if it is not known.
+        """
+        before, after = layout.canonical(noisy), layout.canonical(image)
+        place = _middle(list(layout.places()))
+        noise = noise.at(place, layout)
+        before, after = before[place], after[place]
+        notes = [f"This is picture {place} of a stack."] if place else []
+        lead = before.shape[: layout.spatial - 2] if layout.spatial > 2 else ()
+        if lead:
+            plane = tuple(length // 2 for length in lead)
+            notes.append(f"This is plane {plane[0]} of {lead[0]}{_how(method, before.shape, layout)}.")
+            noise = noise.at(plane, Layout.of(before.shape, -1 if layout.channel_axis is not None else None, 2))
+            before, after = before[plane], after[plane]
+        if layout.channel_axis is not None and before.shape[-1] != COLOURS:
+            if before.shape[-1] > 1:
+                notes.append(f"This is channel 0 of {before.shape[-1]}.")
+            noise = noise if noise.is_constant else Noise.map(noise.std(after)[..., 0])
+            before, after = before[..., 0], after[..., 0]
+        return cls(before, after, noise, notes)
+
+    @property
+    def channel_axis(self) -> int | None:
+        """Axis of the colours."""
+        return -1 if self.noisy.ndim == 3 else None
+
+    @property
+    def sigma(self) -> float | NDArray[Any]:
+        """Standard deviation of the noise: a number, or a map."""
+        sigma = self.noise.std(self.image)
+        return float(sigma.flat[0]) if self.noise.is_constant else sigma
+
+
+def _how(method: Method | None, shape: tuple[int, ...], layout: Layout) -> str:
+    """How the planes of a volume were denoised, if that is known."""
+    if method is None:
+        return ""
+    one_by_one = len(planes_of(method, shape, layout.channel_axis is not None)) > 1
+    return "; the others were denoised alike, plane by plane" if one_by_one else "; denoised together"
+
+
+def _middle(places: list[Place]) -> Place:
+    return places[len(places) // 2]

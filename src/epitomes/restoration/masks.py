@@ -1,0 +1,66 @@
+"""Masks: pixels that must not be used, such as dead ones, scratches and labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.ndimage import distance_transform_edt
+
+from epitomes.layout import Layout
+
+Flags = NDArray[np.bool_]
+Pixels = NDArray[Any]
+
+
+def as_mask(mask: ArrayLike, layout: Layout) -> Flags:
+    """The mask in the shape of the image; one without channels, or of one picture or plane, stands for all of them."""
+    given = np.asarray(mask)
+    if given.dtype.kind not in "bui":
+        raise TypeError(f"mask must hold booleans or integers, non-zero at bad pixels, got dtype {given.dtype}")
+    bad: Flags = np.asarray(given != 0, np.bool_)
+    picture = layout.picture_shape[: layout.spatial]
+    allowed = [layout.shape, (*layout.stack_shape, *picture), picture, picture[-2:]]
+    if bad.shape not in allowed:
+        raise ValueError(
+            f"mask has shape {bad.shape}, the image {layout.shape}: the mask needs "
+            f"{' or '.join(map(str, dict.fromkeys(allowed)))}"
+        )
+    if bad.shape != layout.shape:
+        if layout.channel_axis is not None:
+            bad = bad[..., None]
+        bad = layout.original(np.broadcast_to(bad, (*layout.stack_shape, *layout.picture_shape)))
+    if any(plane.all() for plane in _planes(bad, layout)):
+        raise ValueError("mask covers a whole plane of the image: it must be 0 at good pixels, so leave that plane out")
+    return np.asarray(bad, np.bool_)
+
+
+def filled(image: Pixels, mask: Flags, layout: Layout) -> Pixels:
+    """A copy with good pixels in place of the bad ones: those that a mirror at the edge of the mask shows.
+
+    Smooth values would do for their neighbours, but they hold no noise and would spoil its estimate.
+    """
+    pixels = np.array(image)
+    for plane, bad in zip(_planes(pixels, layout), _planes(mask, layout), strict=True):
+        if bad.any() and not bad.all():
+            plane[bad] = _mirrored(plane, bad)
+    return pixels
+
+
+def _mirrored(plane: Pixels, bad: Flags) -> Pixels:
+    nearest = distance_transform_edt(bad, return_distances=False, return_indices=True)[:, bad]
+    here = np.stack(np.nonzero(bad))
+    beyond = np.clip(2 * nearest - here, 0, np.array(plane.shape)[:, None] - 1)
+    place = np.where(bad[tuple(beyond)], nearest, beyond)  # the mirror may show another hole
+    values: Pixels = plane[tuple(place)]
+    return values
+
+
+def _planes(values: Pixels, layout: Layout) -> list[Pixels]:
+    """Views of all planes, each channel by itself."""
+    last = layout.canonical(values)
+    if layout.channel_axis is not None:
+        last = np.moveaxis(last, -1, 0)
+    n = min(2, layout.spatial)
+    return [last[place] for place in np.ndindex(last.shape[:-n])]

@@ -1,0 +1,54 @@
+"""Planar images: channels first, in units of the noise, three colours turned into one lightness and two differences.
+
+The colour transform is orthonormal, so white noise stays white and keeps its level. Large images are converted slab by
+slab: no float64 copy of the whole is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from epitomes.checks import Array
+from epitomes.groups.matching import Planar
+
+OPPONENT = np.array([[1, 1, 1], [1, 0, -1], [1, -2, 1]]) / np.sqrt([[3], [2], [6]])
+"""Rows: lightness, red against blue, green against both. Orthonormal."""
+
+SLAB = 2**20  # values of a channel that are converted at once
+
+
+def to_planar(image: Array, mean: float, sigma: float) -> Planar:
+    """`(height, width[, channels])` to `(channels, 1, height, width)`: `(image - mean) / sigma`, colours turned."""
+    channels = image.reshape(*image.shape[:2], -1)
+    n = channels.shape[2]
+    planar = np.empty((n, 1, *image.shape[:2]), np.float32)
+    for rows in _slabs(image.shape[:2]):
+        values = [(channels[rows, :, c].astype(np.float64) - mean) / sigma for c in range(n)]
+        for c, value in enumerate(_turned(values, OPPONENT)):
+            planar[c, 0, rows] = value
+    return planar
+
+
+def from_planar(planar: Planar, mean: float, sigma: float, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
+    """The inverse of `to_planar`."""
+    image = np.empty((*planar.shape[2:], len(planar)), dtype)
+    for rows in _slabs(planar.shape[2:]):
+        values = [channel[0, rows].astype(np.float64) for channel in planar]
+        for c, value in enumerate(_turned(values, OPPONENT.T)):
+            image[rows, :, c] = value * sigma + mean
+    return image.reshape(shape)
+
+
+def _turned(values: list[NDArray[np.float64]], matrix: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    if len(values) != len(matrix):
+        return values
+    return [row[0] * values[0] + row[1] * values[1] + row[2] * values[2] for row in matrix]
+
+
+def _slabs(shape: tuple[int, ...]) -> Iterator[slice]:
+    height, width = shape
+    step = max(1, SLAB // width)
+    yield from (slice(first, first + step) for first in range(0, height, step))

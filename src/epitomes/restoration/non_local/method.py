@@ -1,0 +1,269 @@
+"""NonLocal: a pilot by the paper's method, then passes over groups of similar patches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epitomes.checks import Array, one_of, positive
+from epitomes.epitome import RESIDUAL_FACTOR, Epitome
+from epitomes.groups.matching import Planar
+from epitomes.layout import Layout
+from epitomes.learn import natural
+from epitomes.phi import support_of, windows
+from epitomes.restoration.masks import filled
+from epitomes.restoration.method import Callback, Estimate, within
+from epitomes.restoration.non_local.colour import from_planar, to_planar
+from epitomes.restoration.non_local.passes import Pass, State
+from epitomes.restoration.non_local.presets import PRESETS, passes_of
+from epitomes.restoration.patchwise.coding import coded
+from epitomes.restoration.patchwise.method import MOST_CONTRAST, precise, require_epitome, require_flag
+from epitomes.restoration.patchwise.strong_noise import (
+    CLOSE,
+    MULTISCALE,
+    is_strong,
+    multiscale_estimate,
+    residual_feedback,
+)
+
+MOST_RANGE = 1e5  # times sigma: groups are in float32, whose rounding would be felt beyond
+OUTLYING = 0.49 * MOST_RANGE  # times sigma, from the median: what is left has less than that range
+MOST_OUTLIERS = 0.01  # share of the pixels
+PILOT_COST = 0.6  # of the time of a pass, for the progress shown
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NonLocal:
+    """Denoise by groups of similar patches, coded jointly over the atoms of an epitome.
+
+    Parameters
+    ----------
+    preset : {"fast", "balanced", "best"}, default: "balanced"
+        Which passes to make. "fast" stops after the pilot, the paper's method with a given epitome; "best" takes about
+        six times as long as "balanced".
+    epitome : Epitome, optional
+        Epitome with two-dimensional patches. Default: a shipped one, learned from natural images.
+    passes : tuple of Pass, optional
+        Passes to make instead of those of the preset.
+    residual_factor : float, default: 1.15
+        The paper's C, for the pilot: see `Patchwise`.
+    multiscale : bool, optional
+        Whether the pilot uses patches of three scales. Default: where the noise is stronger than in the paper's
+        Table 1, relative to the contrast of the image.
+
+    See Also
+    --------
+    Patchwise : The paper's method, for arrays of any number of axes.
+
+    Notes
+    -----
+    Groups are found on all channels together and estimated in each. Three channels are taken for colours and turned
+    into one lightness and two differences by an orthonormal matrix, which leaves white noise white. Any phi whose
+    patches are full rectangles is used as it is; passes that would need patches of another size than it can give use
+    its own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from epitomes import denoise
+    >>> from epitomes.restoration import NonLocal
+    >>> clean = np.add.outer(np.arange(32.0), np.arange(32.0))
+    >>> noisy = clean + np.random.default_rng(0).normal(0, 5, clean.shape)
+    >>> estimate = denoise(noisy, 5.0, method=NonLocal(preset="balanced"))
+    >>> bool(np.std(estimate - clean) < 2)
+    True
+    """
+
+    preset: str = "balanced"
+    epitome: Epitome | None = None
+    passes: tuple[Pass, ...] | None = None
+    residual_factor: float = RESIDUAL_FACTOR
+    multiscale: bool | None = None
+
+    def __post_init__(self) -> None:
+        one_of("preset", self.preset, PRESETS)
+        require_epitome(self.epitome)
+        positive("residual_factor", self.residual_factor)
+        require_flag("multiscale", self.multiscale)
+        for step in self.passes or ():
+            if isinstance(step, type) or not isinstance(step, Pass):
+                raise TypeError(f"passes must be objects such as AtomsPass() and FeedbackPass(), got {step!r}")
+        if self.epitome is not None:
+            _require_usable(self.epitome)
+
+    @property
+    def label(self) -> str:
+        """Name of the preset."""
+        return self.preset if self.passes is None else "non-local"
+
+    def prepare(self, shape: tuple[int, ...], channels: bool) -> int:
+        """Return how many spatial axes are worked on at once, always 2; refuse what does not fit.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            Shape of a picture, channels last if there are any.
+        channels : bool
+            Whether the last axis holds channels.
+
+        Returns
+        -------
+        int
+            Number of spatial axes: volumes are denoised plane by plane.
+
+        Raises
+        ------
+        ValueError
+            If the picture is a signal, or smaller than a patch.
+        """
+        spatial = shape[: len(shape) - channels]
+        if len(spatial) < 2:
+            raise ValueError(
+                f"the non-local method needs two spatial axes at least, got a picture of shape {shape}"
+                f"{', channels last' if channels else ''}: use method='paper' for signals"
+            )
+        patch = self._epitome().phi.patch_shape
+        if any(side < width for side, width in zip(spatial[-2:], patch, strict=True)):
+            raise ValueError(
+                f"an image of {spatial[-2]} x {spatial[-1]} pixels is smaller than a patch of {patch[0]} x {patch[1]}: "
+                f"use {'method=' + repr('paper') if self.epitome is None else 'an epitome with smaller patches'}"
+            )
+        return 2
+
+    def run(
+        self,
+        image: Array,
+        sigma: float,
+        *,
+        channels: bool = False,
+        seed: int = 0,
+        threads: int | None = None,
+        callback: Callback | None = None,
+    ) -> Estimate:
+        """Denoise one image.
+
+        Parameters
+        ----------
+        image : ndarray
+            Image ``(height, width)`` or ``(height, width, channels)`` of any real dtype.
+        sigma : float
+            Standard deviation of its noise, which must be white.
+        channels : bool, default: False
+            Whether the last axis holds channels.
+        seed : int, default: 0
+            Decides the order of the patches while the epitome adapts ("best").
+        threads : int, optional
+            Number of threads. It changes no bit of the result.
+        callback : callable, optional
+            Called as ``callback(fraction, stage)``.
+
+        Returns
+        -------
+        Estimate
+            Image, epitome in the end, and the mean number of atoms per patch in the pilot.
+        """
+        epitome, outliers = self._epitome(), outliers_of(image, sigma)
+        if outliers is not None:
+            return self._beside(outliers, image, sigma, channels, seed, threads, callback)
+        passes = passes_of(self.preset) if self.passes is None else self.passes
+        whole = PILOT_COST + sum(step.cost for step in passes)
+        mean = float(image.mean(dtype=np.float64))
+        noisy = to_planar(image, mean, sigma)
+        twice = is_strong(image, sigma) if self.multiscale is None else self.multiscale
+        pilot, atoms = self._pilot(noisy, epitome, twice, threads, within(callback, 0.0, PILOT_COST / whole))
+        state, done = State.begin(noisy, pilot, epitome), PILOT_COST
+        del pilot
+        for number, step in enumerate(passes, start=1):
+            part = within(callback, done / whole, (done + step.cost) / whole)
+            stage = f"pass {number} of {len(passes)}"
+            advance = None if part is None else lambda fraction, part=part, stage=stage: part(fraction, stage)
+            state = step.run(state, seed=seed, threads=threads, advance=advance)
+            done += step.cost
+        dtype = np.float64 if image.dtype.itemsize > (4 if image.dtype.kind == "f" else 2) else np.float32
+        return Estimate(from_planar(state.current, mean, sigma, image.shape, dtype), state.epitome, None, atoms)
+
+    def _beside(
+        self,
+        outliers: NDArray[np.bool_],
+        image: Array,
+        sigma: float,
+        channels: bool,
+        seed: int,
+        threads: int | None,
+        callback: Callback | None,
+    ) -> Estimate:
+        """Denoise the pixels beside a few outliers, which are left as they are; return the image if there are many."""
+        pixels = np.asarray(image, np.float64)
+        if is_too_faint(outliers):
+            note = (
+                f"the noise (sigma {sigma:.3g}) is too faint beside the range of the image "
+                f"({float(np.ptp(pixels)):.3g}) to be removed, and the image is unchanged: check sigma"
+            )
+            return Estimate(pixels, self._epitome(), None, 0.0, (note,))
+        limit, middle = OUTLYING * sigma, float(np.median(pixels))
+        inside = np.clip(pixels, middle - limit, middle + limit)
+        inside = filled(inside, outliers, Layout.of(image.shape, -1 if channels else None))
+        found = self.run(inside, sigma, channels=channels, seed=seed, threads=threads, callback=callback)
+        note = f"{int(outliers.sum())} outliers of more than {OUTLYING:g} sigma are left as they were"
+        return replace(found, image=np.where(outliers, pixels, found.image), notes=(*found.notes, note))
+
+    def _epitome(self) -> Epitome:
+        return shipped_epitome() if self.epitome is None else self.epitome
+
+    def _pilot(
+        self, noisy: Planar, epitome: Epitome, twice: bool, threads: int | None, callback: Callback | None
+    ) -> tuple[Planar, float]:
+        """Each channel by the paper's method, without learning; and the mean number of atoms per patch."""
+        factor, n = self.residual_factor, len(noisy)
+        most = MOST_CONTRAST * (CLOSE / factor if twice else 1.0)
+        pilot, counts = np.empty_like(noisy), 0.0
+        for c, channel in enumerate(noisy[:, 0]):
+            fine, part = precise(channel, 1.0, most), within(callback, c / n, (c + 1) / n)
+            if twice:
+                clean = multiscale_estimate(fine, 1.0, epitome, factor, threads, within(part, 0.0, MULTISCALE))
+                rest = within(part, MULTISCALE, 1.0)
+                clean, atoms = residual_feedback(fine, clean, 1.0, epitome, factor, 0.0, threads, rest)
+            else:
+                clean, atoms = coded(fine, 1.0, epitome, factor, 0.0, threads, part)
+            pilot[c, 0] = clean
+            counts += atoms
+        return pilot, counts / n
+
+
+def outliers_of(image: Array, sigma: float) -> NDArray[np.bool_] | None:
+    """Pixels that are too far from the others for float32 to hold the noise beside them; None if there are none."""
+    if float(image.max()) - float(image.min()) <= MOST_RANGE * sigma:
+        return None
+    pixels = np.asarray(image, np.float64)
+    return np.asarray(np.abs(pixels - np.median(pixels)) > OUTLYING * sigma)
+
+
+def is_too_faint(outliers: NDArray[np.bool_]) -> bool:
+    """Whether so many pixels are outliers that the noise cannot be removed beside the image."""
+    return float(outliers.mean()) > MOST_OUTLIERS
+
+
+def _require_usable(epitome: Epitome) -> None:
+    """Refuse epitomes whose atoms groups cannot be coded with."""
+    phi, advice = epitome.phi, "use method='paper', or leave epitome out to use a shipped one"
+    if len(phi.patch_shape) != 2:
+        raise ValueError(
+            "the non-local method needs an epitome with two-dimensional patches, got patches of shape "
+            f"{phi.patch_shape}: {advice}"
+        )
+    if support_of(phi) is not None:
+        raise ValueError(
+            f"the non-local method needs patches that are full rectangles, got a phi with a support: {advice}"
+        )
+    if np.ptp(epitome.dictionary.atoms, axis=1).max() == 0:
+        raise ValueError(
+            f"the non-local method needs atoms with contrast, got {phi.patch_shape} patches that are all constant: "
+            "leave epitome out to use a shipped one"
+        )
+
+
+def shipped_epitome() -> Epitome:
+    """The epitome used where none is given: twenty of 15 x 15 pixels, learned from natural images."""
+    return natural(windows((20, 15, 15), (8, 8)))

@@ -1,0 +1,313 @@
+"""Passes of the non-local method: each turns the noisy image and the last estimate into a better estimate.
+
+All of them work on planar float32 images in units of the noise, so that its standard deviation is 1. A pass is made for
+each of its patch sizes, and the estimates are averaged: one epitome serves them all. Sizes are those for a contrast of
+twice the noise; `fitted_patch` says how they follow it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epitomes.checks import Array, positive, whole
+from epitomes.coders import Lasso
+from epitomes.epitome import Epitome
+from epitomes.groups import LowRank, Matching, SharedAtoms, estimate
+from epitomes.groups.matching import Planar
+from epitomes.learn import online, run
+from epitomes.patches import Patches
+from epitomes.phi import GatherPhi, Phi
+from epitomes.phi.description import describe
+from epitomes.restoration.contrast import contrast
+
+ROWS = 256  # of an image whose residual is averaged at once
+
+Advance = Callable[[float], None]  # told the fraction of a pass that is done
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Where the passes stand. A pass owns its state and may overwrite the estimate in it."""
+
+    noisy: Planar
+    current: Planar  # the last estimate
+    epitome: Epitome
+    contrast: float  # of the image, in units of the noise
+
+    @classmethod
+    def begin(cls, noisy: Planar, pilot: Planar, epitome: Epitome) -> State:
+        """The state before the first pass."""
+        return cls(noisy, pilot, epitome, clipped_contrast(noisy))
+
+
+@runtime_checkable
+class Pass(Protocol):
+    """One step from a state to the next."""
+
+    @property
+    def cost(self) -> float:
+        """Time it takes relative to other passes, about."""
+        ...
+
+    def run(self, state: State, *, seed: int, threads: int | None, advance: Advance | None = None) -> State:
+        """Improve the estimate or the epitome."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdaptPass:
+    """Adapt the epitome to the current estimate; of colours, to their lightness."""
+
+    lam: float = 0.6  # in units of the noise; estimates hold little of it
+    most_steps: int = 24
+    batch: int = 1000
+
+    def __post_init__(self) -> None:
+        positive("lam", self.lam)
+        whole("most_steps", self.most_steps, least=1)
+        whole("batch", self.batch, least=1)
+
+    @property
+    def cost(self) -> float:
+        return 0.3
+
+    def run(self, state: State, *, seed: int, threads: int | None, advance: Advance | None = None) -> State:
+        patches = Patches(state.current[0, 0], state.epitome.phi.patch_shape)
+        steps = online(patches, state.epitome, coder=Lasso(lam=self.lam), batch=self.batch, rng=seed, threads=threads)
+        twice = -(-2 * len(patches) // self.batch)  # two passes over the patches of small images are enough
+        return replace(state, epitome=run(steps, max_steps=min(self.most_steps, twice)).epitome)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AtomsPass:
+    """Joint sparse coding: groups share atoms, chosen on the current estimate; codes of noisy patches have low rank."""
+
+    patches: tuple[int, ...] = (8, 6)
+    group_size: int = 80
+    search_radius: int = 20
+    stride: int = 4
+    threshold: float | None = 0.4  # largest distance of a member, in variances of the noise
+    selection_size: int = 16  # members on which atoms are chosen
+    bound: float = 0.006  # their error at which the pursuit stops, in variances of the noise
+    most_atoms: int = 20
+    strength: float = 2.2
+    select_on_noisy: bool = False  # choose atoms on the noisy image instead: for the first pass, with a bound near 1
+    by_rank: bool = False
+    keep: float = 0.0  # share of the current estimate in the new one: two that err in different ways err less together
+
+    def __post_init__(self) -> None:
+        _require_groups(self)
+        positive("bound", self.bound, zero=True)
+        if self.threshold is not None:
+            positive("threshold", self.threshold, zero=True)
+        whole("selection_size", self.selection_size, least=1)
+        whole("most_atoms", self.most_atoms, least=1)
+        for name in ("select_on_noisy", "by_rank"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise TypeError(f"{name} must be True or False, got {getattr(self, name)!r}")
+        if positive("keep", self.keep, zero=True) >= 1:
+            raise ValueError(f"keep must be below 1, got {self.keep}")
+
+    @property
+    def cost(self) -> float:
+        return len(self.patches) * self.group_size / 80 * (4 / self.stride) ** 2
+
+    def run(self, state: State, *, seed: int, threads: int | None, advance: Advance | None = None) -> State:
+        noisy, current = state.noisy, state.current
+        patches = coding_patches([fitted_patch(side, state) for side in self.patches], state.epitome)
+        mean = Mean(len(patches), advance)
+        for patch in patches:
+            shrinker = SharedAtoms(
+                atoms=atoms_of(state.epitome, patch),
+                bound=self.bound,
+                selection_size=self.selection_size,
+                most_atoms=self.most_atoms,
+                strength=self.strength,
+                by_rank=self.by_rank,
+            )
+            found = estimate(
+                noisy,
+                guide=noisy if self.select_on_noisy else current,
+                match_on=current,
+                matching=_matching(self, patch, self.threshold),
+                shrinker=shrinker,
+                level=[1.0] * len(noisy),
+                by_channel=True,
+                threads=threads,
+                callback=mean.advance,
+            )
+            mean.add(found)
+        fresh = mean.result()
+        if self.keep:
+            fresh *= np.float32(1 - self.keep)
+            for kept, channel in zip(fresh, current, strict=True):
+                kept += np.float32(self.keep) * channel
+        return replace(state, current=fresh)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeedbackPass:
+    """Residual feedback: a share of the residual is added back, and groups of the sum are shrunk to low rank.
+
+    With the noisy image y and the estimate f, `u = f + share (y - f)`. The noise left in u is not known; for the group
+    of a reference it is taken as `trust sqrt(1 - mean (y - u)^2)`, the mean over the reference's pixels, or 0 where it
+    is above 1: noise that was not added back is missing from u, and detail in the residual makes the pass milder.
+    Members may differ by `looseness` times the contrast of the image, per pixel and in units of the noise.
+    """
+
+    patches: tuple[int, ...] = (7,)
+    group_size: int = 80
+    search_radius: int = 20
+    stride: int = 4
+    looseness: float = 1.0
+    strength: float = 2.83
+    share: float = 0.4
+    trust: float = 0.56
+
+    def __post_init__(self) -> None:
+        _require_groups(self)
+        for name in ("looseness", "share", "trust"):
+            positive(name, getattr(self, name), zero=True)
+
+    @property
+    def cost(self) -> float:
+        return 1.3 * len(self.patches) * (4 / self.stride) ** 2
+
+    def run(self, state: State, *, seed: int, threads: int | None, advance: Advance | None = None) -> State:
+        noisy, mixed = state.noisy, state.current
+        for each, channel in zip(mixed, noisy, strict=True):  # in place: an image of 24 megapixels is large
+            each += np.float32(self.share) * (channel - each)
+
+        patches = [fitted_patch(side, state) for side in self.patches]
+        mean = Mean(len(patches), advance)
+        for patch in patches:
+            errors = (mean_squares(y, u, patch) for y, u in zip(noisy, mixed, strict=True))
+            found = estimate(
+                mixed,
+                matching=_matching(self, patch, self.looseness * state.contrast),
+                shrinker=LowRank(strength=self.strength),
+                level=[np.float32(self.trust) * np.sqrt(np.maximum(0, 1 - error)) for error in errors],
+                by_channel=True,
+                threads=threads,
+                callback=mean.advance,
+            )
+            mean.add(found)
+        return replace(state, current=mean.result())
+
+
+def coding_patches(wanted: Sequence[tuple[int, int]], epitome: Epitome) -> list[tuple[int, int]]:
+    """The patch shapes that atoms are coded with: those wanted, or the epitome's own where it has no other.
+
+    Epitomes that are windows of pictures have atoms of any size that fits in the smallest picture. Sub-pixel shifts,
+    rotations, scales and flat dictionaries have atoms of one size.
+    """
+    phi = epitome.phi
+    own = [(phi.patch_shape[0], phi.patch_shape[1])]
+    if not isinstance(phi, GatherPhi) or all(picture.shape == phi.patch_shape for picture in phi.pictures):
+        return own
+    try:
+        for patch in wanted:
+            resized(phi, patch)
+    except (TypeError, ValueError):  # made by hand, or too small for the patch
+        return own
+    return list(wanted)
+
+
+def atoms_of(epitome: Epitome, patch: tuple[int, int]) -> Array:
+    """Atoms of one patch shape: the epitome's own, or those of the same phi for other patches."""
+    if patch == epitome.phi.patch_shape:
+        return epitome.dictionary.atoms
+    return Epitome(epitome.pixels, resized(epitome.phi, patch)).dictionary.atoms
+
+
+def resized(phi: Phi, patch: tuple[int, int]) -> GatherPhi:
+    """The same phi for patches of another shape: the same pixels, borders, turns and parts."""
+    return replace(describe(phi), patch_shape=patch).build()
+
+
+def mean_squares(first: NDArray[np.float32], second: NDArray[np.float32], patch: tuple[int, int]) -> Planar:
+    """The mean of `(first - second)^2` over every patch of `(planes, height, width)`, at the place of the patch."""
+    high, wide = patch
+    planes, height, width = first.shape
+    means = np.empty((planes, height - high + 1, width - wide + 1), np.float32)
+    for top in range(0, means.shape[1], ROWS):
+        rows = slice(top, min(top + ROWS, means.shape[1]) + high - 1)
+        squares = np.square(first[:, rows] - second[:, rows], dtype=np.float64)
+        sums = np.pad(squares, ((0, 0), (1, 0), (1, 0))).cumsum(axis=1).cumsum(axis=2)
+        boxes = sums[:, high:, wide:] - sums[:, :-high, wide:] - sums[:, high:, :-wide] + sums[:, :-high, :-wide]
+        means[:, top : top + ROWS] = boxes / (high * wide)
+    return means
+
+
+def clipped_contrast(noisy: Planar) -> float:
+    """The contrast of an image in units of the noise, between 1/2 and 10; of colours, that of the lightness."""
+    return min(max(contrast(noisy[0], 1.0), 0.5), 10.0)
+
+
+def fitted_patch(side: int, state: State) -> tuple[int, int]:
+    """The patch for this noise: `side (2 / contrast)^0.2`, rounded, and no larger than the image.
+
+    Detail that stands out of the noise is told apart by small patches; faint detail shows only in large ones.
+    """
+    scaled = max(3, round(side * (2 / state.contrast) ** 0.2))
+    return min(scaled, state.noisy.shape[2]), min(scaled, state.noisy.shape[3])
+
+
+class Mean:
+    """The mean of `n` estimates, summed in place of the first one, and the progress on the way to it."""
+
+    def __init__(self, n: int, advance: Advance | None) -> None:
+        self.n, self.done = n, 0
+        self.total: Planar | None = None
+        self.told = advance
+
+    @property
+    def advance(self) -> Advance | None:
+        """Progress of the next estimate as a part of all."""
+        if self.told is None:
+            return None
+        told, done, n = self.told, self.done, self.n
+        return lambda fraction: told((done + fraction) / n)
+
+    def add(self, found: Planar) -> None:
+        if self.total is None:
+            self.total = found
+        else:
+            self.total += found
+        self.done += 1
+
+    def result(self) -> Planar:
+        assert self.total is not None
+        if self.n > 1:
+            self.total *= np.float32(1 / self.n)
+        return self.total
+
+
+def _require_groups(settings: AtomsPass | FeedbackPass) -> None:
+    """Refuse settings of groups that no image can have."""
+    patches: object = settings.patches
+    if not isinstance(patches, tuple) or not patches:
+        raise TypeError(f"patches must be a tuple of side lengths, got {patches!r}")
+    for side in patches:
+        whole("each side of patches", side, least=2)
+    whole("group_size", settings.group_size, least=1)
+    whole("search_radius", settings.search_radius, least=0)
+    whole("stride", settings.stride, least=1)
+    positive("strength", settings.strength, zero=True)
+
+
+def _matching(settings: AtomsPass | FeedbackPass, patch: tuple[int, int], threshold: float | None) -> Matching:
+    # A stride longer than the patch would leave pixels out.
+    down, across = (min(settings.stride, side) for side in patch)
+    return Matching(
+        patch=(1, *patch),
+        search_radius=(0, settings.search_radius, settings.search_radius),
+        stride=(1, down, across),
+        group_size=settings.group_size,
+        threshold=threshold,
+    )

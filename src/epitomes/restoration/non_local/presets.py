@@ -1,0 +1,40 @@
+"""Presets of the non-local method: which passes it makes.
+
+All settings of the passes are in units of the noise and the same for every noise level: `docs/denoising.md` says how
+they were chosen, and on which pictures.
+"""
+
+from __future__ import annotations
+
+from epitomes.restoration.non_local.passes import AdaptPass, AtomsPass, FeedbackPass, Pass
+
+PRESETS = ("fast", "balanced", "best")
+
+FIRST = AtomsPass(
+    patches=(8,),
+    group_size=32,
+    search_radius=18,
+    threshold=0.8,
+    bound=1.0,
+    selection_size=32,
+    strength=1.5,
+    select_on_noisy=True,
+    by_rank=True,
+)
+"""From the pilot to a first estimate by groups; the only pass that chooses atoms on noisy patches."""
+
+BALANCED: tuple[Pass, ...] = (FIRST, AtomsPass(), FeedbackPass())
+BEST: tuple[Pass, ...] = (
+    FIRST,
+    AdaptPass(),
+    AtomsPass(),
+    FeedbackPass(),
+    AtomsPass(stride=3),
+    FeedbackPass(patches=(6, 7), stride=3),
+    AtomsPass(patches=(8, 10), stride=3, keep=0.65),
+)
+
+
+def passes_of(preset: str) -> tuple[Pass, ...]:
+    """The passes of a preset; "fast" has none, its pilot is the result."""
+    return {"fast": (), "balanced": BALANCED, "best": BEST}[preset]

@@ -1,0 +1,101 @@
+// The viewer of the report: a divider between the noisy and the denoised image, zoom, brightness and contrast.
+"use strict";
+(() => {
+  document.documentElement.classList.add("live");
+  document.querySelectorAll(".viewer").forEach(view);
+  printUnfolded();
+
+  function view(figure) {
+    const [pane, compare, cut, brightness, contrast] =
+      [".pane", ".compare", ".cut", ".brightness", ".contrast"].map((name) => figure.querySelector(name));
+    const after = figure.querySelector(".after");
+    const zooms = figure.querySelectorAll("[type=radio]");
+    let drag = null; // what a pointer that is held down does
+
+    function zoom() {
+      const chosen = [...zooms].find((one) => one.checked).value;
+      const wide = after.naturalWidth, tall = after.naturalHeight;
+      const box = compare.getBoundingClientRect(), frame = pane.getBoundingClientRect();
+      const x = (frame.left + pane.clientWidth / 2 - box.left) / box.width; // the point in the middle of the pane
+      const y = (frame.top + pane.clientHeight / 2 - box.top) / box.height;
+      const fit = Math.min(pane.offsetWidth / wide, (0.8 * innerHeight) / tall);
+      const scale = chosen === "fit" ? fit : Number(chosen);
+      compare.style.width = `${Math.floor(wide * scale)}px`;
+      compare.style.height = `${Math.floor(tall * scale)}px`;
+      compare.classList.toggle("pixels", scale > 1);
+      pane.classList.toggle("zoomed", pane.scrollWidth > pane.clientWidth || pane.scrollHeight > pane.clientHeight);
+      pane.scrollLeft = x * compare.offsetWidth - pane.clientWidth / 2; // stays there
+      pane.scrollTop = y * compare.offsetHeight - pane.clientHeight / 2;
+      divide();
+    }
+
+    // The visible part of the picture: its left edge and its width, in pixels of the screen.
+    function visible() {
+      const box = compare.getBoundingClientRect(), frame = pane.getBoundingClientRect();
+      const left = Math.max(box.left, frame.left), right = Math.min(box.right, frame.left + pane.clientWidth);
+      return { left, width: right - left, inside: left - box.left, whole: box.width };
+    }
+
+    // The slider counts within the visible part, so that the divider stays in view while the picture moves.
+    function divide() {
+      const { inside, width, whole } = visible();
+      compare.style.setProperty("--cut", `${(100 * (inside + (cut.value / 100) * width)) / whole}%`);
+      cut.setAttribute("aria-valuetext", `${cut.value} % noisy, ${100 - cut.value} % denoised`);
+    }
+
+    function moveDivider(event) {
+      const { left, width } = visible();
+      cut.value = Math.round((100 * (event.clientX - left)) / width);
+      divide();
+    }
+
+    function pan(event) {
+      pane.scrollLeft -= event.movementX;
+      pane.scrollTop -= event.movementY;
+    }
+
+    function tone() {
+      compare.style.setProperty("--brightness", 2 ** brightness.value);
+      compare.style.setProperty("--contrast", 2 ** contrast.value);
+    }
+
+    function reset() {
+      zooms[0].checked = true;
+      cut.value = 50;
+      brightness.value = contrast.value = 0;
+      tone();
+      zoom();
+    }
+
+    compare.addEventListener("pointerdown", (event) => {
+      const zoomed = pane.classList.contains("zoomed");
+      if (!zoomed || event.target.closest(".divider")) drag = moveDivider;
+      else if (event.pointerType === "mouse") drag = pan; // fingers scroll by themselves
+      else return;
+      event.preventDefault(); // or the browser begins to drag the image itself
+      compare.setPointerCapture(event.pointerId);
+      if (drag === moveDivider) drag(event);
+    });
+    compare.addEventListener("pointermove", (event) => {
+      if (drag && compare.hasPointerCapture(event.pointerId)) drag(event);
+    });
+    for (const name of ["pointerup", "pointercancel"]) compare.addEventListener(name, () => { drag = null; });
+    cut.addEventListener("input", divide);
+    pane.addEventListener("scroll", divide);
+    zooms.forEach((one) => one.addEventListener("change", zoom));
+    for (const one of [brightness, contrast]) one.addEventListener("input", tone);
+    figure.querySelector(".reset").addEventListener("click", reset);
+    addEventListener("resize", zoom);
+    after.decode().then(zoom, zoom);
+  }
+
+  // Folded sections are printed, too.
+  function printUnfolded() {
+    let opened = [];
+    addEventListener("beforeprint", () => {
+      opened = [...document.querySelectorAll("details:not([open])")];
+      opened.forEach((one) => { one.open = true; });
+    });
+    addEventListener("afterprint", () => opened.forEach((one) => { one.open = false; }));
+  }
+})();

@@ -1,0 +1,145 @@
+"""Time and memory of large images: small ones here, the rules that end a series, and the plot."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import __main__ as command
+from benchmarks import peak, scale
+from benchmarks.options import Options
+from benchmarks.peak import Task, Usage
+from benchmarks.record import Scale, as_json
+from epitomes import plan
+from epitomes.formats import read, write
+
+
+@pytest.fixture
+def tasks(monkeypatch: pytest.MonkeyPatch) -> list[Task]:
+    """Replace the measurement: 2 s and 100 MB per megapixel."""
+    seen: list[Task] = []
+
+    def fake(task: Task, timeout: float) -> Usage:
+        assert timeout == scale.LIMIT
+        pixels = np.load(str(task.source))
+        assert pixels.ndim == (3 if "3.npy" in str(task.source) else 2)
+        seen.append(task)
+        size = task.height * task.width / 1e6
+        return Usage(seconds=2 * size, before_mb=50.0, peak_mb=50 + 100 * size, predicted_mb=90 * size)
+
+    monkeypatch.setattr(peak, "measure", fake)
+    monkeypatch.setattr(scale, "free_mb", lambda: 1e6)
+    return seen
+
+
+def test_it_is_registered_and_not_part_of_all() -> None:
+    assert command.TABLES["scale"] == "benchmarks.scale"
+    assert "scale" not in command.RACES
+
+
+def test_every_size_preset_and_kind(tasks: list[Task], capsys: pytest.CaptureFixture[str]) -> None:
+    rows = list(scale.run(Options(threads=2)))
+    assert len(rows) == len(tasks) == 6 * 2 * 2
+    assert {(row.scale, row.kind) for row in rows} == {(a, b) for a in ("fast", "balanced") for b in ("grey", "RGB")}
+    assert [round(row.megapixels) for row in rows[:6]] == [1, 2, 4, 8, 16, 24]
+    for row in rows:
+        assert row.width * row.height == pytest.approx(row.megapixels * 1e6)
+        assert row.width / row.height == pytest.approx(4 / 3, rel=0.01)
+        assert row.seconds_per_megapixel == pytest.approx(2.0)
+        assert row.memory_mb == pytest.approx(100 * row.megapixels) and row.peak_mb == row.memory_mb + 50
+        assert json.loads(as_json(row))["predicted_mb"] == pytest.approx(90 * row.megapixels)
+    assert "24 runs: fast, balanced, grey and RGB, 1 to 24 megapixels, at most 1800 s each" in capsys.readouterr().err
+
+
+def test_quick_and_a_given_image(tasks: list[Task], tmp_path: Path) -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (9, 11, 3), dtype=np.uint8)
+    write(tmp_path / "mine.png", pixels)
+    rows = list(scale.run(Options(quick=True, images=tmp_path)))
+    assert [round(row.megapixels, 2) for row in rows] == [0.25, 0.5, 1.0] * 2
+    assert {(row.scale, row.image, row.pictures) for row in rows} == {("fast", "mine", "given")}
+    with pytest.raises(SystemExit, match="holds no PNG images"):
+        list(scale.run(Options(images=tmp_path / "none")))
+
+
+def test_a_series_ends_where_the_next_run_would_be_too_large(
+    tasks: list[Task], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(scale, "free_mb", lambda: 1000.0)  # 8 megapixels fit, 16 do not
+    rows = list(scale.run(Options()))
+    assert [round(row.megapixels) for row in rows] == [1, 2, 4, 8] * 4
+    assert "fast, grey, 16 megapixels: skipped with all larger ones, because the run would need" in (
+        capsys.readouterr().err
+    )
+    monkeypatch.setattr(scale, "free_mb", lambda: 1e6)
+    monkeypatch.setattr(scale, "LIMIT", 5.0)
+    assert [round(row.megapixels) for row in scale.run(Options())] == [1, 2] * 4
+    assert "because the run would take about 8 s" in capsys.readouterr().err
+
+
+def test_a_run_that_fails_ends_its_series(
+    tasks: list[Task], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = peak.measure
+
+    def fails(task: Task, timeout: float) -> Usage:
+        if task.height * task.width > 3e6:
+            raise subprocess.TimeoutExpired("benchmarks.peak", timeout)
+        return good(task, timeout)
+
+    monkeypatch.setattr(peak, "measure", fails)
+    assert [round(row.megapixels) for row in scale.run(Options())] == [1, 2] * 4
+    assert "fast, grey, 4 megapixels: failed, larger ones are skipped" in capsys.readouterr().err
+
+
+def test_the_plot(tasks: list[Task], tmp_path: Path) -> None:
+    rows = list(scale.run(Options(quick=True, curve=tmp_path / "new" / "scale.png")))
+    pixels = read(tmp_path / "new" / "scale.png").pixels
+    assert pixels.ndim == 3 and pixels.min() < 100 < pixels.max()
+    line = scale.proportional(rows, "seconds")
+    slope = np.diff(np.log(line.y)) / np.diff(np.log(line.x))
+    assert slope == pytest.approx(1.0)
+    assert (line.x[-1], line.y[-1]) == (rows[2].megapixels, rows[2].seconds)
+    labels = [series.label for series in scale.lines(rows, "memory_mb")]
+    assert labels == ["fast, grey", "fast, RGB"]
+    assert isinstance(rows[0], Scale)
+
+
+def test_images_are_enlarged_by_mirroring() -> None:
+    np.testing.assert_array_equal(peak.mirrored(9, 3), [0, 1, 2, 2, 1, 0, 0, 1, 2])
+    clean = np.random.default_rng(0).uniform(0, 255, (5, 7, 3)).astype(np.float32)
+    noisy = peak.noisy_image(clean, 600, 20)  # several bands
+    expected = np.pad(clean, ((0, 595), (0, 13), (0, 0)), mode="symmetric")
+    noise = noisy - expected
+    assert noisy.dtype == np.float32
+    assert noise.std() == pytest.approx(peak.SIGMA, rel=0.02)
+    assert abs(noise.mean()) < 1.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["fast", "paper"])
+def test_a_run_in_a_process_of_its_own(method: str, tmp_path: Path) -> None:
+    np.save(tmp_path / "clean.npy", np.full((16, 16), 100, np.float32))
+    source = None if method == "paper" else str(tmp_path / "clean.npy")
+    usage = peak.measure(Task(method=method, height=96, width=120, threads=1, source=source))
+    assert usage.seconds > 0
+    assert usage.peak_mb > usage.before_mb > 20
+    assert usage.used_mb == usage.peak_mb - usage.before_mb
+    if method == "fast":
+        predicted = plan(np.zeros((96, 120), np.float32), peak.SIGMA, preset="fast").memory
+        assert usage.predicted_mb == pytest.approx(predicted / 2**20)
+    with pytest.raises(subprocess.SubprocessError):
+        peak.measure(Task(method="slow", height=96, width=120, threads=1))
+
+
+@pytest.mark.slow
+def test_peaks_only_rise() -> None:
+    before = peak.peak_mb()
+    block = np.ones(int(before + 20) * 2**20, np.uint8)  # more than anything before
+    high = peak.peak_mb()
+    assert high >= before + 20
+    del block
+    assert peak.peak_mb() >= high - 1  # the system counts pages in batches

@@ -7,6 +7,8 @@ BENCH ?=
 # Options for pytest: make test PYTEST="-k phi"
 PYTEST ?=
 
+# Compiled modules are kept whatever the environment says: without them, each process compiles all that it imports.
+export PYTHONDONTWRITEBYTECODE =
 # Processes that run tests at once. Each of them uses one thread, so that they do not compete for the cores.
 JOBS ?= 2
 THREADS = EPITOMES_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1

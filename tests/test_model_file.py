@@ -306,6 +306,7 @@ def test_cut_at_every_length(small: Path) -> None:
         refused(small, "truncated or damaged")
 
 
+@pytest.mark.slow
 def test_a_flipped_bit_in_every_byte(small: Path) -> None:
     content = small.read_bytes()
     for place in range(len(content)):

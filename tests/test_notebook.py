@@ -159,6 +159,7 @@ def pyplot() -> Iterator[object]:
     pyplot.close("all")
 
 
+@pytest.mark.slow
 def test_plots_return_their_axes(pyplot: object, epitome: Epitome, fit: Fit, rng: np.random.Generator) -> None:
     plot = epitomes.plot
     codes = OMP(n_nonzero=2).encode(rng.standard_normal((30, 25)), epitome.dictionary)
@@ -178,6 +179,7 @@ def test_plots_return_their_axes(pyplot: object, epitome: Epitome, fit: Fit, rng
     assert plot.objective(fit, ax=made[3], label="again").get_legend() is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(20, 30), (20, 30, 3)])
 def test_before_after_and_residual(pyplot: object, shape: tuple[int, ...], rng: np.random.Generator) -> None:
     clean = np.broadcast_to(np.linspace(0, 200, 30)[:, None], (20, 30, 3))[..., : (shape[2] if len(shape) > 2 else 1)]

@@ -45,6 +45,7 @@ def test_levels(monkeypatch: pytest.MonkeyPatch) -> None:
     assert peer.against == pytest.approx(np.mean([row.peer_error for row in measured[:2]]))
 
 
+@pytest.mark.slow
 def test_blind(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(noise_blind, "to_race", lambda folder, quick: [SMALL])
     *rows, paper, nonlocal_ = noise_blind.run(Options(quick=True))

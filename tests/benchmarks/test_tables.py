@@ -31,6 +31,7 @@ def images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "n_rows"), [("table1", 3 * 5 * 2 * 2), ("table2", 5 * 2 * 2)])
 def test_rows(name: str, n_rows: int, images: Path, capsys: pytest.CaptureFixture[str]) -> None:
     module = importlib.import_module(command.TABLES[name])
@@ -43,6 +44,7 @@ def test_rows(name: str, n_rows: int, images: Path, capsys: pytest.CaptureFixtur
     assert "lacks peppers, barbara, boat" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_printed_numbers(images: Path) -> None:
     module = importlib.import_module(command.TABLES["table1"])
     cells = {(row.image, row.sigma, row.row): row.printed for row in module.run(Options(images=images))}

@@ -50,6 +50,7 @@ def test_only_names_are_needed(noisy: Path, clean: np.ndarray, tmp_path: Path, r
     assert got.dtype == np.uint8 and psnr(clean, got) > psnr(clean, given) + 3
 
 
+@pytest.mark.slow
 def test_the_choice_is_printed(tmp_path: Path, run: Run) -> None:
     pixels = demo.shipped_picture()[20:100, 40:120]
     noisy = pixels + 20 * np.random.default_rng(1).standard_normal(pixels.shape)
@@ -142,6 +143,7 @@ def test_models_that_do_not_fit(tmp_path: Path, rng: np.random.Generator, noisy:
         load(noisy)
 
 
+@pytest.mark.slow
 def test_noise_models(clean: np.ndarray, tmp_path: Path, rng: np.random.Generator, run: Run) -> None:
     """--poisson estimates the model that `epitomes noise --poisson --save` writes and --noise reads."""
     pixels = (4 * rng.poisson(np.tile(clean, (2, 2)) / 4)).astype(np.uint16)
@@ -162,6 +164,7 @@ def test_noise_models(clean: np.ndarray, tmp_path: Path, rng: np.random.Generato
     assert code == 3 and "not a noise profile" in err
 
 
+@pytest.mark.slow
 def test_stacks_of_volumes(clean: np.ndarray, tmp_path: Path, rng: np.random.Generator, run: Run) -> None:
     pixels = np.rint(clean + 10 * rng.standard_normal((2, 3, *clean.shape))).clip(0, 255).astype(np.uint8)
     steps, units = {"Z": 2.0, "Y": 0.5, "X": 0.5}, dict.fromkeys("ZYX", "um")
@@ -284,6 +287,7 @@ def test_notes_of_formats(tmp_path: Path, rng: np.random.Generator, run: Run) ->
     assert "does not keep the alpha" in run(*asked, tmp_path / "b.jpg")[2]
 
 
+@pytest.mark.slow
 def test_doubts_come_with_commands_that_work(
     clean: np.ndarray, tmp_path: Path, rng: np.random.Generator, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,7 @@ from epitomes import blocks, kernels, testing
 Run = Callable[..., tuple[int, str, str]]
 
 
+@pytest.mark.slow
 def test_a_healthy_installation(run: Run) -> None:
     code, out, err = run("doctor", "--json")
     facts = json.loads(out)

@@ -47,6 +47,7 @@ def test_sigma_sets_lam_and_says_so(noisy: Path, tmp_path: Path, run: Run) -> No
     assert sorted(facts["objectives"], reverse=True) == facts["objectives"]  # over all patches it never rises
 
 
+@pytest.mark.slow
 def test_resumed_is_uninterrupted(noisy: Path, tmp_path: Path, run: Run) -> None:
     for scales in (1, 2):
         asked = ("learn", noisy, "--width", 14, "--start", "dct", "--lam", 80, "--scales", scales)

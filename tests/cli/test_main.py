@@ -180,6 +180,7 @@ def test_warnings_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert outcome.code == 0 and capsys.readouterr().err == "warning: two lines\n"
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_denoising_at_once(tmp_path: Path) -> None:
     """The kernels hear it within a fifth of a second; the rest is Python's way out, on a busy machine."""
     pixels = np.random.default_rng(0).normal(100, 9, (400, 400)).astype(np.float32)

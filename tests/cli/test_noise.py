@@ -51,6 +51,7 @@ def test_next_steps_work(tmp_path: Path, rng: np.random.Generator, run: Run, mon
             assert code == 0, err
 
 
+@pytest.mark.slow
 def test_poisson_noise_and_profiles(tmp_path: Path, rng: np.random.Generator, run: Run) -> None:
     pixels = (3 * rng.poisson(demo.shipped_picture()[:160, :160] / 3) + 20).astype(np.uint16)
     write(tmp_path / "a.tif", pixels)
@@ -69,6 +70,7 @@ def test_poisson_noise_and_profiles(tmp_path: Path, rng: np.random.Generator, ru
     assert f"try: epitomes noise {tmp_path / 'a.tif'} --poisson" in out
 
 
+@pytest.mark.slow
 def test_channels_planes_and_images(tmp_path: Path, rng: np.random.Generator, run: Run) -> None:
     write(tmp_path / "rgb.npy", 100 + rng.standard_normal((64, 64, 3)) * [2.0, 4.0, 8.0])
     facts = json.loads(run("noise", tmp_path / "rgb.npy", "--json")[1])

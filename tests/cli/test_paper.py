@@ -62,6 +62,7 @@ def test_table1(seen: Seen, images: Path, tmp_path: Path, capsys: pytest.Capture
     assert "35.86" in (output / "table1.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_stopped_run_goes_on(
     seen: Seen, images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

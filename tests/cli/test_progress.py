@@ -68,6 +68,7 @@ def test_one_bar_per_file(monkeypatch: pytest.MonkeyPatch) -> None:
     assert silent.getvalue() == ""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(kernels.isa == "reference", reason="the reference is too slow for whole commands")
 @pytest.mark.parametrize(
     "options",

@@ -36,6 +36,7 @@ def test_denoise_with_a_report(noisy: Path, tmp_path: Path, run: Run) -> None:
     assert code == 0 and ", audit: " in out and ", estimated PSNR " in out and out.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_the_report_says_what_was_chosen(noisy: Path, tmp_path: Path, run: Run) -> None:
     page = tmp_path / "a.html"
     assert run("denoise", noisy, "-o", tmp_path / "a.png", "--sigma", 20, "--report", page)[0] == 0
@@ -43,6 +44,7 @@ def test_the_report_says_what_was_chosen(noisy: Path, tmp_path: Path, run: Run) 
     assert read_figures(page)["settings"]["preset"] == "balanced"
 
 
+@pytest.mark.slow
 def test_reports_of_volumes_and_poisson_noise(
     clean: np.ndarray, tmp_path: Path, rng: np.random.Generator, run: Run
 ) -> None:
@@ -65,6 +67,7 @@ def test_reports_without_noise(tmp_path: Path, run: Run) -> None:
     assert read_figures(tmp_path / "a.html")["audit"] is None
 
 
+@pytest.mark.slow
 def test_results_of_others(tmp_path: Path, rng: np.random.Generator, run: Run) -> None:
     """The audit warns of a blurred image and passes the clean one; no denoiser is needed."""
     from scipy.ndimage import gaussian_filter

@@ -16,6 +16,7 @@ from epitomes.dictionary import Dictionary
 from epitomes.testing import check_coder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coder", CODERS, ids=repr)
 def test_laws(coder: Any) -> None:
     check_coder(coder)

@@ -97,6 +97,7 @@ def test_lasso_and_lars_agree_and_have_no_gap(
             assert not code[norms == 0.0].any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("positive", [False, True])
 def test_whole_numbers_meet_in_ties(positive: bool, rng: np.random.Generator) -> None:
     X = rng.integers(-2, 3, (60, 16)).astype(np.float64)

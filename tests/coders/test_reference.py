@@ -28,6 +28,7 @@ def lasso_objective(X: Doubles, unit: Doubles, A: Doubles, lam: float) -> Double
     return np.asarray(0.5 * ((X - A @ unit) ** 2).sum(axis=1) + lam * np.abs(A).sum(axis=1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("coder", "least_squares"),
     [(OMP(residual=0.3, n_nonzero=8), False), (OLS(residual=0.3, n_nonzero=8), True)],

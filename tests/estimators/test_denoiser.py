@@ -106,6 +106,7 @@ def test_a_whole_image_is_denoised_as_by_denoise() -> None:
     assert estimator.sigma_ == estimate_noise(noisy).level
 
 
+@pytest.mark.slow
 def test_one_epitome_is_learned_from_all_images(noisy: Images, clean: Images) -> None:
     found = learner(method="paper").fit(noisy)
     restored = found.transform(noisy)
@@ -199,6 +200,7 @@ def test_images_without_noise_are_returned_as_they_are() -> None:
             np.testing.assert_array_equal(found.transform(flat), flat)
 
 
+@pytest.mark.slow
 def test_score_is_minus_the_error_known_or_estimated(noisy: Images, clean: Images) -> None:
     found = learner(method="paper").fit(noisy)
     known = found.score(noisy, clean)
@@ -228,6 +230,7 @@ def test_a_search_finds_the_better_method(noisy: Images, clean: Images) -> None:
         assert search.best_params_["method"].residual_factor == 1.15
 
 
+@pytest.mark.slow
 def test_pipelines_frames_and_copies(noisy: Images) -> None:
     found = learner().fit(noisy)
     expected = found.transform(noisy)

@@ -214,6 +214,7 @@ def test_existing_files_stay_unless_told(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["a.png"]
 
 
+@pytest.mark.slow
 def test_existing_zarr_stays_unless_told_and_other_folders_always(tmp_path: Path) -> None:
     pytest.importorskip("zarr", reason="zarr is not installed")
     write(tmp_path / "a.zarr", np.zeros((3, 3), np.uint8))

@@ -207,6 +207,7 @@ def test_wcs_passes(tmp_path: Path, rng: np.random.Generator) -> None:
     assert str(fits.getheader(tmp_path / "d.fits")["HISTORY"]).count("epitomes") == 1
 
 
+@pytest.mark.slow
 def test_scaled_fits_stays_scaled(tmp_path: Path) -> None:
     fits = pytest.importorskip("astropy.io.fits", reason="astropy is not installed")
     stored = np.arange(12, dtype=np.int16).reshape(3, 4)
@@ -220,6 +221,7 @@ def test_scaled_fits_stays_scaled(tmp_path: Path) -> None:
     np.testing.assert_array_equal(fits.getdata(tmp_path / "b.fits"), 0.5 * stored + 10)
 
 
+@pytest.mark.slow
 def test_image_in_an_extension_and_the_others_are_told(tmp_path: Path, rng: np.random.Generator) -> None:
     fits = pytest.importorskip("astropy.io.fits", reason="astropy is not installed")
     first = fits.PrimaryHDU()

@@ -96,6 +96,7 @@ class Kept(logging.Handler):
         self.messages.append(record.getMessage())
 
 
+@pytest.mark.slow
 def test_the_files_make_their_decoders_talk(tmp_path: Path, rng: np.random.Generator) -> None:
     """Otherwise the next test proves nothing."""
     import tifffile

@@ -44,6 +44,7 @@ def engine_for(phi: GatherPhi, dtype: Any, isa: str, rng: np.random.Generator) -
     return kernels.make_engine(D.unit, D.norms, planes, (D.patch_shape[0], D.patch_shape[1]), isa=isa), D
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("isa", NATIVE)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", SHAPES)
@@ -67,6 +68,7 @@ def test_both_routes_give_the_products(name: str, dtype: Any, isa: str, rng: np.
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("isa", NATIVE)
 def test_patches_that_are_not_centred(isa: str, rng: np.random.Generator) -> None:
     engine, D = engine_for(SHAPES["one 42x42"], np.float64, isa, rng)

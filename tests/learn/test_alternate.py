@@ -214,6 +214,7 @@ class TestFlatDictionary:
             last = new
         return last
 
+    @pytest.mark.slow
     def test_same_objectives(self, rng: np.random.Generator) -> None:
         phi, lam = windows((8, 4, 4), (4, 4)), 15.0
         patches = Patches(texture((24, 24)), (4, 4))

@@ -231,6 +231,7 @@ def refused(file: Path, match: str | None = None) -> None:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_damage(tmp_path: Path, rng: np.random.Generator) -> None:
     file = tmp_path / "a"
     save_step(file, a_step(), HISTORY)

@@ -161,6 +161,7 @@ class TestDoubt:
     def test_tiny(self, shape: tuple[int, int], rng: np.random.Generator) -> None:
         assert says(self.of(rng.standard_normal(shape)), "tiny")
 
+    @pytest.mark.slow
     def test_texture(self) -> None:
         found = self.of(noisy("grass", 2, 512))
         assert says(found, "Texture is everywhere")
@@ -186,6 +187,7 @@ class TestDoubt:
         assert says(self.of(np.rint(smooth(128) + 0.3 * rng.standard_normal((128, 128)))), "quantised")
         assert self.of(np.rint(smooth(128) + 2 * rng.standard_normal((128, 128)))).reliable
 
+    @pytest.mark.slow
     def test_clipped(self) -> None:
         """A quarter of the pixels at 0: what is left must still tell the level, roughly, but not without doubt."""
         dark = np.clip(np.rint(noisy("camera", 25, 512) * 0.4 - 20), 0, 255).astype(np.uint8)
@@ -193,6 +195,7 @@ class TestDoubt:
         assert says(found, "clipped")
         assert found.level == pytest.approx(10, rel=0.15)
 
+    @pytest.mark.slow
     def test_few_clipped_pixels_do_no_harm(self) -> None:
         image = np.clip(np.rint(noisy("camera", 10, 512)), 0, 255).astype(np.uint8)
         assert (image == 0).mean() > 0.005
@@ -206,6 +209,7 @@ class TestDoubt:
         found = self.of(image)
         assert found.level == pytest.approx(10, rel=0.05)
 
+    @pytest.mark.slow
     def test_noise_that_grows(self, rng: np.random.Generator) -> None:
         assert says(self.of(rng.poisson(data.camera() / 2.0)), "grows with brightness")
 
@@ -230,6 +234,7 @@ class TestVolumes:
         assert found.level == np.median([plane.level for plane in planes])
         assert [len(part.parts) for part in found.parts] == [2, 2, 2]
 
+    @pytest.mark.slow
     def test_poisson_volumes(self) -> None:
         light = np.stack([data.camera()[:256, :256] / 2.0] * 3)
         found = estimate_noise(3 * np.random.default_rng(0).poisson(light), model="poisson-gaussian")
@@ -271,6 +276,7 @@ class TestStacks:
         assert found.level == pytest.approx(np.sqrt(np.mean(found.sigma**2)))
         assert found.interval[0] < found.level < found.interval[1]
 
+    @pytest.mark.slow
     def test_poisson_stacks(self) -> None:
         light = data.camera()[:256, :256] / 2.0
         rng = np.random.default_rng(0)

@@ -28,6 +28,7 @@ PLAIN = Noise.poisson_gaussian(1.0)
 CAMERA = Noise.poisson_gaussian(2.5, 100.0, 5.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("noise", "peak"), [(PLAIN, 4), (PLAIN, 100), (CAMERA, 100)], ids=["dark", "bright", "offset"])
 def test_truth_is_found(noise: Noise, peak: float) -> None:
     image = camera(noise, peak)
@@ -56,6 +57,7 @@ def test_intervals_cover_the_level() -> None:
     assert hits >= 15  # 90 % of 20 are 18; fewer than 15 come once in 90 times
 
 
+@pytest.mark.slow
 def test_a_known_offset_gives_the_read_noise() -> None:
     found = fit(camera(Noise.poisson_gaussian(1.0, 50.0, 4.0), 100), offset=50.0)
     assert found.offset == 50.0
@@ -75,6 +77,7 @@ def test_scale() -> None:
         assert second.doubts == first.doubts
 
 
+@pytest.mark.slow
 def test_noise_that_does_not_grow(rng: np.random.Generator) -> None:
     found = fit(data.camera() + 10 * rng.standard_normal((512, 512)))
     assert "does not grow with brightness" in found.doubts[0]
@@ -86,6 +89,7 @@ def test_small_images_are_doubted() -> None:
     assert fit(camera(PLAIN, 50, crop=20)).correlation is None
 
 
+@pytest.mark.slow
 def test_correlated_counts_are_doubted() -> None:
     counts = camera(PLAIN, 50)
     assert fit(counts).reliable

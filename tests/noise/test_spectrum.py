@@ -17,6 +17,7 @@ def colour(white: np.ndarray, kernel: np.ndarray) -> np.ndarray:
     return np.fft.ifft2(np.fft.fft2(white) * np.fft.fft2(kernel, white.shape)).real
 
 
+@pytest.mark.slow
 def test_kernel(rng: np.random.Generator) -> None:
     """Against the periodogram of simulated noise, averaged."""
     expected = kernel_spectrum(BLUR, (12, 15), sigma=3)

@@ -176,6 +176,7 @@ def test_the_way_back_can_be_sent_to_another_process(kind: str, rng: np.random.G
 class TestItHelpsADenoiser:
     clean = data.camera()[100:196, 100:196].astype(np.float64)
 
+    @pytest.mark.slow
     def test_maps(self) -> None:
         levels = np.linspace(5, 50, 96) * np.ones((96, 1))
         noisy = self.clean + levels * np.random.default_rng(0).standard_normal(self.clean.shape)
@@ -184,6 +185,7 @@ class TestItHelpsADenoiser:
         without = denoise(noisy, even.sigma, method="paper")
         assert np.mean((with_map - self.clean) ** 2) < 0.8 * np.mean((without - self.clean) ** 2)
 
+    @pytest.mark.slow
     def test_spectra(self) -> None:
         noise = coloured(np.random.default_rng(0).standard_normal(self.clean.shape), 50 * BLUR)
         noise += 2 * np.random.default_rng(1).standard_normal(self.clean.shape)

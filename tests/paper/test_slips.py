@@ -109,6 +109,7 @@ def test_twenty_epitomes_of_seven_hold_no_patch_of_eight() -> None:
 # The bound of the pursuit, section 5.4
 
 
+@pytest.mark.slow
 def test_the_bound_needs_the_number_of_pixels(
     clean: NDArray[np.float32], noisy: NDArray[np.float32], epitome: Epitome
 ) -> None:

@@ -41,6 +41,7 @@ def test_out_and_in_is_the_identity_for_every_stride(shape, patch, centred, dtyp
         np.testing.assert_allclose(result, image, rtol=0, atol=8 * np.finfo(dtype).eps * 250)
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None, derandomize=True)
 @given(
     axes=st.lists(st.tuples(st.integers(1, 5), st.integers(0, 7), st.integers(1, 6)), min_size=1, max_size=4),
@@ -71,6 +72,7 @@ def test_supports_cover_or_say_so(axes: list[tuple[int, int, int]], seed: int, s
     np.testing.assert_allclose(filled[covered.reshape(image.shape)], image[covered.reshape(image.shape)], rtol=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_blocks_do_not_change_bits(dtype) -> None:
     patches = Patches(picture((75, 66), dtype), (8, 7), support=np.random.default_rng(0).random((8, 7)) < 0.8)

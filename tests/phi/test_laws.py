@@ -43,6 +43,7 @@ def test_a_pickle_sends_no_table() -> None:
     assert len(pickle.dumps(phi)) < phi.index.nbytes / 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["flat", "several signals", "disc", "flipped", "sub-pixel", "union of gather and matrix"]
 )

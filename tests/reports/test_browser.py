@@ -14,6 +14,8 @@ from epitomes.paper.report import Grid, Report
 from epitomes.paper.write import page_of
 from epitomes.reports import ReportData
 
+pytestmark = pytest.mark.slow  # they start a browser
+
 
 def violations(tab: Any) -> list[tuple[str, str, list[str]]]:
     """What axe, the accessibility checker, finds wrong."""

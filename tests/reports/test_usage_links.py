@@ -13,6 +13,8 @@ from report_cases import report_data
 from epitomes.reports import ReportData, write_report
 from epitomes.reports.usage import Usage
 
+pytestmark = pytest.mark.slow  # they start a browser
+
 
 def veil(tab: Any, name: str, place: tuple[float, float], size: tuple[int, ...]) -> int:
     """How dark the canvas lies on a place of the picture: 0 where it is lit."""
@@ -116,7 +118,6 @@ def test_what_is_chosen_goes_with_the_mouse_and_stays_after_a_click(opened: Any,
     assert veil(tab, "image", (30.0, 30.0), data.noisy.shape) == 0  # drawn anew, at the new size
 
 
-@pytest.mark.slow
 def test_colour_in_16_bits(browser: Any, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     data = report_data(rng, (220, 240, 3), "uint16", audit=None, error=None)

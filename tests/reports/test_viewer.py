@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from browser_cases import STATES, cut
 
+pytestmark = pytest.mark.slow  # they start a browser
+
 
 def test_the_slider_moves_by_keyboard(opened: Any) -> None:
     tab = opened()
@@ -89,7 +91,6 @@ def test_a_zoomed_image_is_panned_by_mouse_and_keyboard_and_keeps_its_divider(op
     assert tab.locator("#whole-cut").input_value() == "25"  # dragged by its handle
 
 
-@pytest.mark.slow
 def test_brightness_contrast_and_reset(opened: Any) -> None:
     tab = opened()
     shown = tab.locator("#whole .before")

@@ -137,6 +137,7 @@ def test_the_noise_is_estimated_without_them(noisy: Doubles) -> None:
     assert found.noise.level == pytest.approx(restore(noisy, preset="fast").noise.level, rel=0.3)
 
 
+@pytest.mark.slow
 @whole_methods
 def test_methods_are_compared_without_them(rng: np.random.Generator) -> None:
     noisy = with_noise(grey("camera", 70), SIGMA)

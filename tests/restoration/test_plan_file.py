@@ -64,6 +64,7 @@ def test_every_noise(noise: Noise, noisy: Doubles, path: Path) -> None:
     np.testing.assert_array_equal(Plan.load(path).run(image).image, made.run(image).image)
 
 
+@pytest.mark.slow
 @whole_methods
 def test_a_plan_that_was_searched_for(path: Path) -> None:
     image = with_noise(grey("camera", 70), SIGMA)

@@ -55,6 +55,7 @@ class TestResults:
         np.testing.assert_array_equal(restored.image, denoise(noisy, noise=restored.noise, preset="fast"))
         assert psnr(clean, restored.image) > psnr(clean, noisy) + 4
 
+    @pytest.mark.slow
     def test_methods_by_name_and_by_object(self, noisy: Doubles) -> None:
         """The names stand for the objects with their usual settings."""
         for named, method in (
@@ -69,6 +70,7 @@ class TestResults:
             expected = denoise(noisy, SIGMA, method=kind(epitome=epitome))
             np.testing.assert_array_equal(denoise(noisy, SIGMA, epitome=epitome, **named), expected)
 
+    @pytest.mark.slow
     @whole_methods
     def test_without_a_method_one_is_chosen(self) -> None:
         noisy = with_noise(grey("camera", 100), SIGMA)
@@ -83,6 +85,7 @@ class TestResults:
 
 
 class TestVolumes:
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", ["balanced", "paper"])
     def test_a_volume_is_its_planes(self, name: str) -> None:
         """Not an image with many channels: 5 planes of 40 x 48, each denoised by itself."""
@@ -99,6 +102,7 @@ class TestVolumes:
         assert restored.noise.level == pytest.approx(SIGMA, rel=0.2)
         np.testing.assert_array_equal(restored.image[1], denoise(volume[1], noise=restored.noise, preset="fast"))
 
+    @pytest.mark.slow
     @whole_methods
     def test_one_method_is_chosen_for_all_planes(self) -> None:
         flat, busy = np.full((70, 70), 100.0), grey("camera", 70)
@@ -204,6 +208,7 @@ class TestNotes:
 
 
 class TestRandom:
+    @pytest.mark.slow
     def test_the_seed_reaches_the_adaptation_of_best(self) -> None:
         noisy = with_noise(grey("camera", 64), SIGMA)
         one, other, third = (restore(noisy, SIGMA, preset="best", rng=rng) for rng in (1, 1, 2))
@@ -215,6 +220,7 @@ class TestRandom:
         one, other, third = (denoise(noisy, SIGMA, method=METHODS["paper"], rng=rng).tobytes() for rng in (1, 1, 2))
         assert one == other != third
 
+    @pytest.mark.slow
     @whole_methods
     def test_the_seed_reaches_the_trials(self) -> None:
         noisy = with_noise(grey("camera", 70), SIGMA)
@@ -321,6 +327,7 @@ class TestPictures:
             denoise(Picture(np.zeros((20, 20))), 5.0, spatial=2)
 
 
+@pytest.mark.slow
 def test_plans_are_plain_values() -> None:
     """Of restored images, too: nothing but what JSON knows."""
     noisy = with_noise(np.full((70, 70), 90.0), SIGMA)

@@ -64,6 +64,7 @@ class TestAudit:
         np.testing.assert_array_equal(left.estimate, filled.image)
         assert left.audit().verdict == filled.audit().verdict == "pass"
 
+    @pytest.mark.slow
     def test_colours_volumes_and_stacks(self) -> None:
         colour = with_noise(colours(48), SIGMA)
         assert restore(colour, SIGMA, channel_axis=-1, preset="balanced").audit().verdict == "pass"
@@ -80,6 +81,7 @@ class TestAudit:
 
 
 class TestReport:
+    @pytest.mark.slow
     def test_a_page(self, restored: Restored, tmp_path: Path) -> None:
         path = tmp_path / "report.html"
         data = restored.report(path, name="camera")

@@ -28,11 +28,13 @@ NAMES = (
 )
 
 
+@pytest.mark.slow
 def test_examples_run() -> None:
     found = doctest.testmod(self_test)
     assert found.attempted and not found.failed
 
 
+@pytest.mark.slow
 def test_the_kernels_of_this_machine_agree() -> None:
     assert run_self_test() == dict.fromkeys(NAMES, True)
 
@@ -72,6 +74,7 @@ ERRORS = {  # kernel -> the argument or result that is wrong, and what must fail
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", ERRORS)
 def test_small_errors_are_found(kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
     at, expected = ERRORS[kernel]
@@ -79,6 +82,7 @@ def test_small_errors_are_found(kernel: str, monkeypatch: pytest.MonkeyPatch) ->
     assert {name for name, agrees in run_self_test().items() if not agrees} == expected
 
 
+@pytest.mark.slow
 def test_coders_that_err_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernels, "make_engine", _reversed_atoms(kernels.make_engine))
     wrong = {name for name, agrees in run_self_test().items() if not agrees}

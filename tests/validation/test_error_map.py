@@ -17,6 +17,7 @@ SIGMA = 15.0
 DENOISERS: dict[str, Filter] = {"fast": fast(SIGMA), "gaussian": gaussian(1.0), "median": median(3)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("denoiser", DENOISERS)
 @pytest.mark.parametrize("name", ["camera", "coins", "brick"])
 def test_coverage(name: str, denoiser: str) -> None:

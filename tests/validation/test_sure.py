@@ -42,6 +42,7 @@ def test_jumps_are_met(rng: np.random.Generator, threshold: float) -> None:
     assert without_jumps < 0.2 * found.mse
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["fast", "gaussian", "median", "soft"])
 def test_psnr_of_a_photograph(name: str) -> None:
     sigma = 15.0

@@ -55,6 +55,7 @@ def restored(noisy: Doubles) -> Doubles:
 
 
 class TestQuality:
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", ["camera", "coins"])
     def test_better_than_the_papers_method(self, name: str) -> None:
         picture = grey(name)
@@ -79,6 +80,7 @@ class TestQuality:
         alone = [denoise(image[..., c], SIGMA).image for c in range(3)]
         assert together > 0.5 + psnr(picture, np.stack(alone, axis=-1))
 
+    @pytest.mark.slow
     def test_one_channel_is_a_grey_image(self, noisy: Doubles, restored: Doubles) -> None:
         found = denoise(noisy[..., None], SIGMA, channel_axis=-1).image
         np.testing.assert_array_equal(found[..., 0], restored)
@@ -98,11 +100,13 @@ class TestQuality:
         assert found > psnr(clean, restored) - loss
         assert found > psnr(clean, noisy) + 6
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("sigma", [1.0, 5.0])
     def test_little_noise(self, sigma: float, clean: Doubles) -> None:
         image = clean + sigma * white_noise(clean.shape)
         assert psnr(clean, denoise(image, sigma).image) > psnr(clean, image)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("sigma", [1e-2, 1e-5, 1e-9])
     def test_tiny_sigma_leaves_the_image_alone(self, sigma: float, clean: Doubles) -> None:
         part = clean[:40, :40]
@@ -124,6 +128,7 @@ class TestQuality:
         image = 7.0 * white_noise((48, 50), 3)
         assert np.std(denoise(image, 7.0, preset=preset).image) < np.std(image) / 10
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("side", [1, 2, 3, 8])
     def test_checkerboards(self, side: int) -> None:
         board = 128 + 100.0 * ((np.indices((48, 48)) // side).sum(axis=0) % 2 * 2 - 1)
@@ -185,6 +190,7 @@ class TestImages:
 
 
 class TestLaws:
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("preset", "shape"), [("balanced", (70, 40)), ("balanced", (45, 30, 3)), ("best", (40, 20))]
     )

@@ -175,6 +175,7 @@ def test_wrong_settings_of_one_kind(kind: type[Any], wrong: dict[str, Any]) -> N
 
 
 class TestAdapt:
+    @pytest.mark.slow
     def test_the_epitome_alone_changes(self, state: State) -> None:
         adapted = AdaptPass().run(state, seed=0, threads=1)
         assert adapted.current is state.current

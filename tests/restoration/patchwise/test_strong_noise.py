@@ -108,6 +108,7 @@ class TestMethod:
         assert psnr(clean, twice.image) > psnr(clean, once.image) + 0.5
         assert twice.fit is not None
 
+    @pytest.mark.slow
     def test_the_default_follows_the_noise(self, clean: Doubles) -> None:
         rng = np.random.default_rng(2)
         for sigma, expected in ((25.0, False), (120.0, True)):

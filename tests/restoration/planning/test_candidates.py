@@ -31,6 +31,7 @@ def grass() -> Doubles:
     return with_noise(data.grass()[:SIDE, : 2 * SIDE], SIGMA).astype(np.float32)
 
 
+@pytest.mark.slow
 @whole_methods
 @pytest.mark.parametrize("candidate", PAPER, ids=lambda candidate: candidate.label)
 def test_epitomes_are_learned_from_all_tiles(candidate: Candidate, grass: Doubles) -> None:

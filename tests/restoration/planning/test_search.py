@@ -60,6 +60,7 @@ def test_colours(channels: int) -> None:
     assert found.method.run(clean, SIGMA, channels=True).image.shape == clean.shape
 
 
+@pytest.mark.slow
 @whole_methods
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float64])
 def test_the_dtype_does_not_decide(dtype: type) -> None:

@@ -40,18 +40,15 @@ void require_within(const In1<std::int64_t>& offsets, std::int64_t low, std::int
         require(offsets.data()[k] >= -low && offsets.data()[k] < std::int64_t(size) - high, "a patch leaves the image");
 }
 
-// Shrinks groups and adds the members' estimates to total, and their weights to weight.
-void shrink_groups(std::size_t isa, In1<float> noisy, In1<float> guide, In1<std::int64_t> offsets, In1<std::int64_t> sum_offsets,
-                   std::int64_t shift, In2<std::int32_t> places, In1<std::int32_t> counts, In1<float> levels, In2<float> base,
-                   In2<float> atoms, std::size_t n_voters, std::size_t most_atoms, double bound, double strength, bool by_rank, Flag stop,
-                   Changed1<float> total, Changed1<float> weight) {
+// The view of groups whose patches all lie within the images.
+epitomes::Groups checked(const In1<float>& noisy, const In1<float>& guide, const In1<std::int64_t>& offsets,
+                         const In1<std::int64_t>& sum_offsets, std::int64_t shift, const In2<std::int32_t>& places,
+                         const In1<std::int32_t>& counts, const In1<float>& levels, const Flag& stop, const Changed1<float>& total,
+                         const Changed1<float>& weight) {
     const std::size_t n = places.shape(0), m = offsets.shape(0);
     require(stop.shape(0) == 1, "the stop flag needs one value");
     require(noisy.shape(0) == guide.shape(0) && total.shape(0) == weight.shape(0), "the images differ in size");
-    require(m > 0 && sum_offsets.shape(0) == m && base.shape(1) == m && atoms.shape(1) == m, "patches, base and atoms differ in length");
-    const std::size_t most = base.shape(0) + most_atoms;
-    require(base.shape(0) <= m, "the base is larger than the patch");
-    require(atoms.shape(0) == 0 || (n_voters > 0 && most_atoms <= m && most >= 1 && most <= m), "the basis is empty, or larger than the patch");
+    require(m > 0 && sum_offsets.shape(0) == m, "patches and their sums differ in length");
     require(counts.shape(0) == n && levels.shape(0) == n, "groups, counts and levels differ in number");
     std::int32_t low = INT32_MAX, high = 0;
     for (std::size_t i = 0; i < n; i++) {
@@ -62,17 +59,44 @@ void shrink_groups(std::size_t isa, In1<float> noisy, In1<float> guide, In1<std:
             high = place > high ? place : high;
         }
     }
-    if (n == 0) return;
-    require_within(offsets, low, high, noisy.shape(0));
-    require(shift > -(std::int64_t(1) << 40) && shift < (std::int64_t(1) << 40), "a patch leaves the image");
-    require_within(sum_offsets, low - shift, high - shift, total.shape(0));
-    const epitomes::Groups groups{noisy.data(),  guide.data(),  offsets.data(), sum_offsets.data(), m, shift,
-                                  places.data(), counts.data(), levels.data(),  n,                  places.shape(1)};
+    if (n > 0) {
+        require_within(offsets, low, high, noisy.shape(0));
+        require(shift > -(std::int64_t(1) << 40) && shift < (std::int64_t(1) << 40), "a patch leaves the image");
+        require_within(sum_offsets, low - shift, high - shift, total.shape(0));
+    }
+    return {noisy.data(), guide.data(), offsets.data(), sum_offsets.data(), m, shift, places.data(), counts.data(), levels.data(), n, places.shape(1)};
+}
+
+template <class Kernel, class Settings>
+void run(Kernel kernel, const epitomes::Groups& groups, const Settings& settings, const Flag& stop, Changed1<float>& total,
+         Changed1<float>& weight) {
+    if (groups.n == 0) return;
+    nb::gil_scoped_release release;
+    kernel(groups, settings, {stop.data()}, total.data(), weight.data());
+}
+
+// Shrinks groups and adds the members' estimates to total, and their weights to weight.
+void shrink_groups(std::size_t isa, In1<float> noisy, In1<float> guide, In1<std::int64_t> offsets, In1<std::int64_t> sum_offsets,
+                   std::int64_t shift, In2<std::int32_t> places, In1<std::int32_t> counts, In1<float> levels, In2<float> base,
+                   In2<float> atoms, std::size_t n_voters, std::size_t most_atoms, double bound, double strength, bool by_rank, Flag stop,
+                   Changed1<float> total, Changed1<float> weight) {
+    const epitomes::Groups groups = checked(noisy, guide, offsets, sum_offsets, shift, places, counts, levels, stop, total, weight);
+    const std::size_t m = groups.m, most = base.shape(0) + most_atoms;
+    require(base.shape(1) == m && atoms.shape(1) == m, "patches, base and atoms differ in length");
+    require(base.shape(0) <= m, "the base is larger than the patch");
+    require(atoms.shape(0) == 0 || (n_voters > 0 && most_atoms <= m && most >= 1 && most <= m), "the basis is empty, or larger than the patch");
     const epitomes::Shrinkage shrinkage{base.data(), base.shape(0), atoms.data(), atoms.shape(0), n_voters,
                                         most_atoms,  bound,         strength,     by_rank};
-    const auto kernel = isa_at(isa).shrink_groups;
-    nb::gil_scoped_release release;
-    kernel(groups, shrinkage, {stop.data()}, total.data(), weight.data());
+    run(isa_at(isa).shrink_groups, groups, shrinkage, stop, total, weight);
+}
+
+// The same by a Wiener filter.
+void filter_groups(std::size_t isa, In1<float> noisy, In1<float> guide, In1<std::int64_t> offsets, In1<std::int64_t> sum_offsets,
+                   std::int64_t shift, In2<std::int32_t> places, In1<std::int32_t> counts, In1<float> levels, In2<double> noise, Flag stop,
+                   Changed1<float> total, Changed1<float> weight) {
+    const epitomes::Groups groups = checked(noisy, guide, offsets, sum_offsets, shift, places, counts, levels, stop, total, weight);
+    require(noise.shape(0) == groups.m && noise.shape(1) == groups.m, "patches and the covariance of the noise differ in length");
+    run(isa_at(isa).filter_groups, groups, epitomes::Wiener{noise.data()}, stop, total, weight);
 }
 
 void decompose(std::size_t isa, In2<float> matrix, Changed1<float> values, Changed2<float> vectors) {
@@ -83,14 +107,21 @@ void decompose(std::size_t isa, In2<float> matrix, Changed1<float> values, Chang
     kernel(matrix.data(), n, values.data(), vectors.data());
 }
 
+// One name for all ways to estimate groups: their settings choose among them.
+template <class Call, class... Settings>
+void define_groups(nb::module_& m, Call call, const Settings&... settings) {
+    m.def("shrink_groups", call, "isa"_a, "noisy"_a.noconvert(), "guide"_a.noconvert(), "offsets"_a.noconvert(), "sum_offsets"_a.noconvert(),
+          "shift"_a, "places"_a.noconvert(), "counts"_a.noconvert(), "levels"_a.noconvert(), settings..., "stop"_a.noconvert(),
+          "total"_a.noconvert(), "weight"_a.noconvert());
+}
+
 }  // namespace
 
 void bind_groups(nb::module_& m) {
     m.def("match", &match, "isa"_a, "image"_a.noconvert(), "patch"_a, "reach"_a, "plane"_a, "tops"_a.noconvert(), "lefts"_a.noconvert(),
           "stop"_a.noconvert(), "places"_a.noconvert(), "distances"_a.noconvert());
-    m.def("shrink_groups", &shrink_groups, "isa"_a, "noisy"_a.noconvert(), "guide"_a.noconvert(), "offsets"_a.noconvert(),
-          "sum_offsets"_a.noconvert(), "shift"_a, "places"_a.noconvert(), "counts"_a.noconvert(), "levels"_a.noconvert(),
-          "base"_a.noconvert(), "atoms"_a.noconvert(), "n_voters"_a, "most_atoms"_a, "bound"_a, "strength"_a, "by_rank"_a,
-          "stop"_a.noconvert(), "total"_a.noconvert(), "weight"_a.noconvert());
+    define_groups(m, &shrink_groups, "base"_a.noconvert(), "atoms"_a.noconvert(), "n_voters"_a, "most_atoms"_a, "bound"_a, "strength"_a,
+                  "by_rank"_a);
+    define_groups(m, &filter_groups, "noise"_a.noconvert());
     m.def("decompose", &decompose, "isa"_a, "matrix"_a.noconvert(), "values"_a.noconvert(), "vectors"_a.noconvert());
 }

@@ -6,22 +6,9 @@
 #include <cmath>
 #include <limits>
 
-#include "memory.hpp"
+#include "matrix.hpp"
 
 namespace epitomes::EPITOMES_ISA {
-
-// out += a x, over n values rounded up to whole vectors: rows are padded with zeros.
-template <class T>
-inline void add_scaled(T a, const T* x, T* out, std::size_t n) {
-    const Vec<T> v = splat(a);
-    for (std::size_t k = 0; k < n; k += kLanes<T>) store(out + k, fma(v, load(x + k), load(out + k)));
-}
-template <class T>
-inline T dot(const T* x, const T* y, std::size_t n) {
-    Vec<T> sums{};
-    for (std::size_t k = 0; k < n; k += kLanes<T>) sums = fma(load(x + k), load(y + k), sums);
-    return lane_sum<T>(sums);
-}
 
 template <class T>
 class Eigen {

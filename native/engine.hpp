@@ -141,7 +141,7 @@ struct Search {
 // Groups of similar patches. A patch is its place in a planar image and the offsets of its pixels from there; sums have a
 // layout of their own, of which `shift` is the place that corresponds to place 0.
 struct Groups {
-    const float *noisy, *guide;  // the patches that are shrunk, and those that choose the atoms
+    const float *noisy, *guide;  // the patches that are estimated, and those that say how
     const std::int64_t *offsets, *sum_offsets;
     std::size_t m;
     std::int64_t shift;
@@ -165,9 +165,15 @@ struct Shrinkage {
     bool by_rank;            // whether estimates weigh 1 / (1 + directions kept), or all the same
 };
 
+// What is done to a group otherwise: its members pass the Wiener filter of their covariance and that of the noise.
+struct Wiener {
+    const double* noise;  // [m][m]: covariance of the noise of a patch at level 1, positive definite
+};
+
 using Match = void (*)(const Search&, std::size_t plane, const std::int64_t* tops, std::size_t n_tops, Stop, std::int32_t* places,
                        float* distances);
 using ShrinkGroups = void (*)(const Groups&, const Shrinkage&, Stop, float* total, float* weight);
+using FilterGroups = void (*)(const Groups&, const Wiener&, Stop, float* total, float* weight);
 // Eigenvalues, rising, and unit eigenvectors as rows, of a symmetric matrix (n, n).
 using Decompose = void (*)(const float* matrix, std::size_t n, float* values, float* vectors);
 
@@ -187,6 +193,7 @@ struct Isa {
     Multiply multiply;
     Match match;
     ShrinkGroups shrink_groups;
+    FilterGroups filter_groups;
     Decompose decompose;
 };
 

@@ -1,42 +1,12 @@
 // Groups of similar patches are estimated together: the same few atoms for all members, then fewer directions yet.
-// A group's members are the columns of a matrix; its rows are pixels, or codes. Sums run along rows, padded with zeros,
-// in an order that depends on the sizes alone.
+// A group's members are the columns of a matrix; its rows are pixels, or codes.
 #pragma once
 
 #include "correlate.hpp"
 #include "eigen.hpp"
-#include "engine.hpp"
+#include "members.hpp"
 
 namespace epitomes::EPITOMES_ISA {
-
-// A matrix with rows of whole vectors. `wide` columns of it are in use.
-struct Matrix {
-    Matrix(std::size_t rows, std::size_t most_columns) : stride(round_up(most_columns, kLanes<float>)), data(rows * stride) {}
-    float* row(std::size_t i) { return data.data() + i * stride; }
-    const float* row(std::size_t i) const { return data.data() + i * stride; }
-
-    std::size_t stride;
-    Buffer<float> data;
-};
-
-// out = sum over r of factors[r * step] times row r.
-template <int V>
-inline void combine_part(const float* factors, std::size_t step, const Matrix& rows, std::size_t n, std::size_t first, float* out) {
-    Vec<float> sums[V];
-    for (int v = 0; v < V; v++) sums[v] = Vec<float>{};
-    const float* at = rows.row(0) + first;
-    for (std::size_t r = 0; r < n; r++, at += rows.stride) {
-        const Vec<float> f = splat(factors[r * step]);
-        for (int v = 0; v < V; v++) sums[v] = fma(f, load(at + std::size_t(v) * kLanes<float>), sums[v]);
-    }
-    for (int v = 0; v < V; v++) store(out + first + std::size_t(v) * kLanes<float>, sums[v]);
-}
-inline void combine(const float* factors, std::size_t step, const Matrix& rows, std::size_t n, std::size_t wide, float* out) {
-    constexpr std::size_t lanes = kLanes<float>;
-    std::size_t x = 0;
-    for (; x + 4 * lanes <= wide; x += 4 * lanes) combine_part<4>(factors, step, rows, n, x, out);
-    for (; x < wide; x += lanes) combine_part<1>(factors, step, rows, n, x, out);
-}
 
 // Simultaneous pursuit: one basis for all voters of a group, an atom at a time, each by the energy it takes from them.
 class Voters {
@@ -53,14 +23,14 @@ class Voters {
 
     // Appends orthonormal rows to the base in `basis`; returns how many rows it has then, or 0 where they leave the voters
     // with more error than noise has: such a group is none of the dictionary's.
-    std::size_t choose(const std::int32_t* places, std::size_t n, float level, Matrix& basis) {
+    std::size_t choose(const std::int32_t* places, std::size_t n, float level, Matrix<float>& basis) {
         double error = 0;
         const std::size_t size = search(places, n, level, basis, error);
         return error <= double(g_.m) * double(level) * double(level) * double(n) ? size : 0;
     }
 
    private:
-    std::size_t search(const std::int32_t* places, std::size_t n, float level, Matrix& basis, double& error) {
+    std::size_t search(const std::int32_t* places, std::size_t n, float level, Matrix<float>& basis, double& error) {
         error = take(places, n, basis);
         const double goal = s_.bound * double(level) * double(level) * double(n);
         std::size_t size = s_.n_base;
@@ -82,12 +52,11 @@ class Voters {
         }
     }
     // The voters less what the base explains, and their squared error.
-    double take(const std::int32_t* places, std::size_t n, const Matrix& basis) {
+    double take(const std::int32_t* places, std::size_t n, const Matrix<float>& basis) {
         double error = 0;
         for (std::size_t j = 0; j < n; j++) {
             float* row = rows_.row(j);
-            const float* patch = g_.guide + places[j];
-            for (std::size_t k = 0; k < g_.m; k++) row[k] = patch[g_.offsets[k]];
+            copy_patch(g_, g_.guide + places[j], row);
             for (std::size_t k = g_.m; k < long_; k++) row[k] = 0;  // infinities of another group times zero are not zero
             for (std::size_t b = 0; b < s_.n_base; b++) add_scaled(-dot(basis.row(b), row, long_), basis.row(b), row, long_);
             error += double(dot(row, row, long_));
@@ -138,7 +107,7 @@ class Voters {
         return at;
     }
     // The atom made orthonormal to the basis, as its next row; false where nothing is left of it.
-    bool extend(std::size_t atom, std::size_t size, Matrix& basis) const {
+    bool extend(std::size_t atom, std::size_t size, Matrix<float>& basis) const {
         float* q = basis.row(size);
         std::memcpy(q, s_.atoms + atom * g_.m, g_.m * sizeof(float));
         for (std::size_t b = 0; b < size; b++) add_scaled(-dot(basis.row(b), q, long_), basis.row(b), q, long_);
@@ -155,79 +124,47 @@ class Voters {
     Shrinkage s_;
     std::size_t padded_, long_;
     Buffer<float> packed_;
-    Matrix rows_;
+    Matrix<float> rows_;
     Buffer<const float*> starts_;
-    Matrix correlations_;
+    Matrix<float> correlations_;
     Buffer<float> alone_, gain_, share_;
 };
 
-class GroupCoder {
+class GroupCoder : private GroupLoop<float> {
    public:
     GroupCoder(const Groups& groups, const Shrinkage& shrinkage)
-        : g_(groups), s_(shrinkage), most_(std::max(groups.m, shrinkage.n_base + shrinkage.most_atoms)), voters_(groups, shrinkage),
-          basis_(most_ + 1, groups.m), pixels_(groups.m, groups.n_matches), codes_(most_, groups.n_matches), kept_(most_, groups.n_matches),
+        : GroupLoop(groups), s_(shrinkage), most_(std::max(groups.m, shrinkage.n_base + shrinkage.most_atoms)), voters_(groups, shrinkage),
+          basis_(most_ + 1, groups.m), codes_(most_, groups.n_matches), kept_(most_, groups.n_matches),
           means_(most_), direction_(std::max(groups.n_matches, most_) + 2 * kLanes<float>),
           eigen_(std::min(groups.n_matches, most_)), gram_(eigen_.stride() * eigen_.stride()) {
         for (std::size_t b = 0; b < s_.n_base; b++) std::memcpy(basis_.row(b), s_.base + b * g_.m, g_.m * sizeof(float));
     }
 
-    // Adds the estimates of all members, weighted, to `total`, and their weights to `weight`.
     void run(Stop stop, float* total, float* weight) {
-        for (std::size_t i = 0; i < g_.n && !stop.raised(); i++) {
-            const std::int32_t* places = g_.places + i * g_.n_matches;
-            n_ = std::size_t(g_.counts[i]);
-            wide_ = round_up(n_, kLanes<float>);
-            gather(places);
-            const std::size_t chosen = s_.p == 0 ? 0 : project(places, g_.levels[i]);
-            const std::size_t size = chosen > 0 ? chosen : g_.m;
-            Matrix& codes = chosen > 0 ? codes_ : pixels_;
-            centre(codes, size);
-            const std::size_t rank = shrink(codes, size, g_.levels[i]);
-            if (chosen > 0)
-                for (std::size_t k = 0; k < g_.m; k++) combine(basis_.row(0) + k, basis_.stride, kept_, size, wide_, pixels_.row(k));
-            scatter(places, chosen > 0 ? pixels_ : kept_, s_.by_rank ? 1 / float(1 + rank) : 1.0f, total, weight);
-        }
+        each(stop, total, weight, [this](const std::int32_t* places, float level) { return estimate(places, level); });
     }
 
    private:
-    void gather(const std::int32_t* places) {
-        for (std::size_t k = 0; k < g_.m; k++) {
-            float* row = pixels_.row(k);
-            const float* from = g_.noisy + g_.offsets[k];
-            for (std::size_t j = 0; j < n_; j++) row[j] = from[places[j]];
-            for (std::size_t j = n_; j < wide_; j++) row[j] = 0;
-        }
-    }
-    void scatter(const std::int32_t* places, const Matrix& estimates, float by, float* total, float* weight) const {
-        for (std::size_t k = 0; k < g_.m; k++) {
-            const float* row = estimates.row(k);
-            float* sums = total + (g_.sum_offsets[k] - g_.shift);
-            float* weights = weight + (g_.sum_offsets[k] - g_.shift);
-            for (std::size_t j = 0; j < n_; j++) {
-                sums[places[j]] += by * row[j];
-                weights[places[j]] += by;
-            }
-        }
+    Estimates estimate(const std::int32_t* places, float level) {
+        const std::size_t chosen = s_.p == 0 ? 0 : project(places, level);
+        const std::size_t size = chosen > 0 ? chosen : g_.m;
+        Matrix<float>& codes = chosen > 0 ? codes_ : pixels_;
+        centre(codes, size, means_.data());
+        const std::size_t rank = shrink(codes, size, level);
+        if (chosen > 0)
+            for (std::size_t k = 0; k < g_.m; k++) combine(basis_.row(0) + k, basis_.stride, kept_, {0, size}, {0, wide_}, pixels_.row(k));
+        return {chosen > 0 ? pixels_ : kept_, s_.by_rank ? 1 / float(1 + rank) : 1.0f};
     }
 
     std::size_t project(const std::int32_t* places, float level) {
         const std::size_t size = voters_.choose(places, std::min(n_, s_.n_voters), level, basis_);
-        for (std::size_t a = 0; a < size; a++) combine(basis_.row(a), 1, pixels_, g_.m, wide_, codes_.row(a));
+        for (std::size_t a = 0; a < size; a++) combine(basis_.row(a), 1, pixels_, {0, g_.m}, {0, wide_}, codes_.row(a));
         return size;
-    }
-    void centre(Matrix& codes, std::size_t size) {
-        for (std::size_t a = 0; a < size; a++) {
-            float* row = codes.row(a);
-            Vec<float> sums{};
-            for (std::size_t j = 0; j < wide_; j += kLanes<float>) sums += load(row + j);
-            means_[a] = lane_sum<float>(sums) / float(n_);
-            for (std::size_t j = 0; j < n_; j++) row[j] -= means_[a];
-        }
     }
 
     // kept = means + codes with their singular values shrunk; returns how many are left. They are the roots of the
     // eigenvalues of the smaller of codes codes' and codes' codes.
-    std::size_t shrink(const Matrix& codes, std::size_t size, float level) {
+    std::size_t shrink(const Matrix<float>& codes, std::size_t size, float level) {
         for (std::size_t a = 0; a < size; a++) std::fill_n(kept_.row(a), wide_, means_[a]);
         const bool among_codes = size <= n_;
         const std::size_t order = among_codes ? size : n_;
@@ -243,7 +180,7 @@ class GroupCoder {
             rank++;
             const float* v = eigen_.vector(a);
             if (among_codes) {
-                combine(v, 1, codes, size, wide_, direction_.data());
+                combine(v, 1, codes, {0, size}, {0, wide_}, direction_.data());
                 for (std::size_t b = 0; b < size; b++) add_scaled(part * v[b], direction_.data(), kept_.row(b), wide_);
             } else {
                 for (std::size_t b = 0; b < size; b++) add_scaled(part * dot(codes.row(b), v, wide_), v, kept_.row(b), wide_);
@@ -251,18 +188,18 @@ class GroupCoder {
         }
         return rank;
     }
-    void products(const Matrix& codes, std::size_t size) {
+    void products(const Matrix<float>& codes, std::size_t size) {
         const std::size_t stride = eigen_.stride();
         for (std::size_t a = 0; a < size; a++) {
             for (std::size_t b = 0; b <= a; b++) gram_[a * stride + b] = gram_[b * stride + a] = dot(codes.row(a), codes.row(b), wide_);
             for (std::size_t b = size; b < stride; b++) gram_[a * stride + b] = 0;
         }
     }
-    void member_products(const Matrix& codes, std::size_t size) {
+    void member_products(const Matrix<float>& codes, std::size_t size) {
         const std::size_t stride = eigen_.stride();
         for (std::size_t j = 0; j < n_; j++) {
             float* row = gram_.data() + j * stride;
-            combine(codes.row(0) + j, codes.stride, codes, size, wide_, row);
+            combine(codes.row(0) + j, codes.stride, codes, {0, size}, {0, wide_}, row);
             for (std::size_t b = wide_; b < stride; b++) row[b] = 0;
         }
     }
@@ -273,11 +210,10 @@ class GroupCoder {
         return left > 0 ? (1 + std::sqrt(left / energy)) / 2 : 0.0f;
     }
 
-    Groups g_;
     Shrinkage s_;
-    std::size_t most_, n_ = 0, wide_ = 0;
+    std::size_t most_;
     Voters voters_;
-    Matrix basis_, pixels_, codes_, kept_;
+    Matrix<float> basis_, codes_, kept_;
     Buffer<float> means_, direction_;
     Eigen<float> eigen_;
     Buffer<float> gram_;

@@ -3,6 +3,7 @@
 #include "groups.hpp"
 #include "matching.hpp"
 #include "moments.hpp"
+#include "wiener.hpp"
 
 namespace epitomes::EPITOMES_ISA {
 namespace {
@@ -140,6 +141,7 @@ const Isa isa = {EPITOMES_NAME(EPITOMES_ISA),
                  multiply,
                  match,
                  shrink_groups,
+                 filter_groups,
                  decompose};
 
 }  // namespace epitomes::EPITOMES_ISA

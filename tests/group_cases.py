@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from epitomes import kernels
 from epitomes.groups import Shrinker
-from epitomes.kernels import Groups, Shrinkage, _native, reference_groups
+from epitomes.kernels import Groups, GroupSettings, _native, reference_groups
 
 Doubles = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -18,7 +18,7 @@ Sums = tuple[Singles, Singles]
 NATIVE = [isa for isa in kernels.isas if kernels.isa != "reference"]
 
 
-def shrunk(isa: str, groups: Groups, shrinkage: Shrinkage, size: int | None = None) -> Sums:
+def shrunk(isa: str, groups: Groups, shrinkage: GroupSettings, size: int | None = None) -> Sums:
     """Total and weight by an instruction set, or by the specification."""
     total, weight = (np.zeros(len(groups.noisy) if size is None else size, np.float32) for _ in range(2))
     if isa == "reference":
@@ -68,6 +68,12 @@ def many_groups(m: int, n_matches: int, rng: np.random.Generator, n: int = 9) ->
 def agree(one: Sums, other: Sums, tolerance: float = 2e-5) -> None:
     np.testing.assert_allclose(one[0], other[0], rtol=0, atol=tolerance * max(1e-30, np.abs(other[0]).max()))
     np.testing.assert_allclose(one[1], other[1], rtol=1e-5)
+
+
+def correlated(m: int) -> Doubles:
+    """Covariance of noise of variance one that fades along a patch."""
+    place = np.arange(m)
+    return np.asarray(0.7 ** np.abs(place[:, None] - place))
 
 
 def orthonormal(n: int, m: int, rng: np.random.Generator) -> Doubles:

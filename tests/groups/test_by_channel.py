@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from group_cases import correlated
 
 from epitomes import kernels
-from epitomes.groups import LowRank, Matching, SharedAtoms, Shrinker, estimate
+from epitomes.groups import LowRank, Matching, SharedAtoms, Shrinker, Wiener, estimate
 from epitomes.groups._estimate import RunningAverage
 from epitomes.groups.matching import Planar
 
@@ -30,7 +31,11 @@ def picture(shape: tuple[int, ...], rng: np.random.Generator) -> Planar:
 
 
 def shrinkers(matching: Matching, rng: np.random.Generator) -> list[Shrinker]:
-    return [LowRank(), SharedAtoms(atoms=rng.standard_normal((90, matching.size)), bound=0.5, by_rank=True)]
+    return [
+        LowRank(),
+        SharedAtoms(atoms=rng.standard_normal((90, matching.size)), bound=0.5, by_rank=True),
+        Wiener(covariance=correlated(matching.size)),
+    ]
 
 
 class TestByChannel:

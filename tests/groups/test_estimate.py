@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from group_cases import correlated
 from numpy.typing import NDArray
 
 from epitomes import kernels
-from epitomes.groups import LowRank, Matching, SharedAtoms, Shrinker, estimate
+from epitomes.groups import LowRank, Matching, SharedAtoms, Shrinker, Wiener, estimate
 from epitomes.groups.matching import Planar
 
 Doubles = NDArray[np.float64]
@@ -41,6 +42,7 @@ def shrinkers(m: int, rng: np.random.Generator) -> list[Shrinker]:
     return [
         LowRank(),
         SharedAtoms(atoms=dictionary, bound=1.0),
+        Wiener(covariance=correlated(m)),
         SharedAtoms(atoms=dictionary, bound=0.5, selection_size=5, most_atoms=6, by_rank=True),
     ]
 
@@ -115,7 +117,7 @@ def test_low_rank_by_hand(name: str, isa: str, rng: np.random.Generator) -> None
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_atoms_by_the_specification(
+def test_shrinkers_by_the_specification(
     name: str, isa: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shape, matching = CASES[name]
@@ -197,7 +199,7 @@ class TestBits:
         shape, matching = CASES[name]
         shape = (*shape[:2], 4 * shape[2], shape[3])
         _, noisy = picture(shape, rng)
-        for shrinker in shrinkers(shape[0] * matching.size, rng)[:2]:
+        for shrinker in shrinkers(shape[0] * matching.size, rng)[:3]:
             one, *others = (
                 estimate(noisy, matching=matching, shrinker=shrinker, level=10.0, threads=threads)
                 for threads in (1, 2, 3, 5)
@@ -261,7 +263,7 @@ class TestBits:
 
 
 class TestUnits:
-    @pytest.mark.parametrize("which", range(3))
+    @pytest.mark.parametrize("which", range(4))
     def test_shifted_grey_levels(self, which: int, isa: str, rng: np.random.Generator) -> None:
         _, noisy = picture((1, 1, 30, 33), rng)
         shrinker = shrinkers(25, rng)[which]
@@ -271,14 +273,14 @@ class TestUnits:
         )
         np.testing.assert_allclose(low, high, rtol=0, atol=0.02)
 
-    @pytest.mark.parametrize("which", range(3))
+    @pytest.mark.parametrize("which", range(4))
     def test_negatives(self, which: int, isa: str, rng: np.random.Generator) -> None:
         _, noisy = picture((1, 1, 30, 33), rng)
         shrinker = shrinkers(25, rng)[which]
         one, other = (estimate(image, matching=SMALL, shrinker=shrinker, level=12.0) for image in (noisy, -noisy))
         np.testing.assert_array_equal(one, -other)
 
-    @pytest.mark.parametrize("which", range(3))
+    @pytest.mark.parametrize("which", range(4))
     @pytest.mark.parametrize("power", [-40, -24, -8, 8, 16, 24, 40])
     def test_scale(self, power: int, which: int, isa: str, rng: np.random.Generator) -> None:
         """Images of 8 and 16 bits, of parts of one, and of physical units."""

@@ -3,5 +3,6 @@
 from epitomes.groups._estimate import estimate
 from epitomes.groups.matching import Matching
 from epitomes.groups.shrinkage import LowRank, SharedAtoms, Shrinker
+from epitomes.groups.wiener import Wiener
 
-__all__ = ["LowRank", "Matching", "SharedAtoms", "Shrinker", "estimate"]
+__all__ = ["LowRank", "Matching", "SharedAtoms", "Shrinker", "Wiener", "estimate"]

@@ -52,7 +52,7 @@ def estimate(
     match_on : ndarray, optional
         Image on which patches are compared, with any number of channels. Default: `noisy`.
     guide : ndarray, optional
-        Image on which atoms are chosen, of the shape of `noisy`. Default: `noisy`.
+        Image on which atoms are chosen or covariances computed, of the shape of `noisy`. Default: `noisy`.
     by_channel : bool, default: False
         Whether each channel is estimated by itself. Groups are found once, on all channels of `match_on`. Otherwise the
         channels of a patch form one vector.
@@ -77,6 +77,7 @@ def estimate(
     Matching : How groups are found.
     SharedAtoms : Members share few atoms of a dictionary.
     LowRank : Members differ from their mean in few directions.
+    Wiener : Members vary by their covariance, and the noise by its own.
 
     Notes
     -----

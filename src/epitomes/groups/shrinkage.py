@@ -19,6 +19,7 @@ class Shrinker(Protocol):
     --------
     LowRank : Members differ from their mean in few directions.
     SharedAtoms : Members share few atoms of a dictionary.
+    Wiener : Members vary by their covariance, and the noise by its own.
 
     Examples
     --------
@@ -27,7 +28,7 @@ class Shrinker(Protocol):
     2.0
     """
 
-    def shrinkage(self, m: int, channels: int) -> kernels.Shrinkage:
+    def shrinkage(self, m: int, channels: int) -> kernels.GroupSettings:
         """Return the settings of the kernel.
 
         Parameters
@@ -39,8 +40,8 @@ class Shrinker(Protocol):
 
         Returns
         -------
-        kernels.Shrinkage
-            Settings, with the atoms prepared.
+        kernels.GroupSettings
+            Settings, with arrays prepared. Their type chooses the kernel.
         """
         ...
 
@@ -57,6 +58,7 @@ class LowRank:
     See Also
     --------
     SharedAtoms : The same within the span of a few atoms.
+    Wiener : For noise that is correlated.
 
     Notes
     -----

@@ -14,18 +14,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epitomes.kernels import _native, reference_groups, reference_moments, reference_patches
-from epitomes.kernels.protocol import Array, Engine, Groups, Packed, Rows, Shrinkage, Source, Start, Stop, Windows
+from epitomes.kernels.protocol import (
+    Array,
+    Engine,
+    Groups,
+    GroupSettings,
+    Packed,
+    Rows,
+    Shrinkage,
+    Source,
+    Start,
+    Stop,
+    WienerFilter,
+    Windows,
+)
 from epitomes.kernels.reference import ReferenceEngine
 
 __all__ = [
     "Array",
     "Engine",
+    "GroupSettings",
     "Groups",
     "Packed",
     "Rows",
     "Shrinkage",
     "Source",
     "Start",
+    "WienerFilter",
     "Windows",
     "decompose",
     "gather",
@@ -156,14 +171,17 @@ def match(
 
 
 def shrink_groups(
-    groups: Groups, shrinkage: Shrinkage, total: NDArray[np.float32], weight: NDArray[np.float32], stop: Stop
+    groups: Groups, settings: GroupSettings, total: NDArray[np.float32], weight: NDArray[np.float32], stop: Stop
 ) -> None:
-    """Estimate the members of each group jointly; add estimates to `total` and weights to `weight`, in place."""
+    """Estimate the members of each group jointly; add estimates to `total` and weights to `weight`, in place.
+
+    The type of the settings says how.
+    """
     if isa == "reference":
-        reference_groups.shrink_groups(groups, shrinkage, total, weight)
+        reference_groups.shrink_groups(groups, settings, total, weight)
     else:
-        native: Any = _native.shrink_groups
-        native(isas.index(isa), *groups, *shrinkage, stop, total, weight)
+        native: Any = _native.shrink_groups  # overloaded
+        native(isas.index(isa), *groups, *settings, stop, total, weight)
 
 
 def decompose(matrix: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

@@ -40,7 +40,7 @@ class Groups(NamedTuple):
     """
 
     noisy: NDArray[np.float32]  # flat: the image that is estimated
-    guide: NDArray[np.float32]  # flat: the image on which atoms are selected
+    guide: NDArray[np.float32]  # flat: the image on which atoms are selected, or covariances computed
     offsets: NDArray[np.int64]  # (m,)
     sum_offsets: NDArray[np.int64]  # (m,)
     shift: int
@@ -64,6 +64,19 @@ class Shrinkage(NamedTuple):
     bound: float  # atoms are selected while the mean squared error is above this many variances of the noise
     strength: float
     by_rank: bool  # weights of estimates: 1 / (1 + rank), or all equal
+
+
+class WienerFilter(NamedTuple):
+    """Estimation of a group: apply the Wiener filter of the covariance of its guide patches and of the noise.
+
+    With C the covariance of the guide patches of the members and `N = level^2 noise`, members Y become
+    `mean Y + (Y - mean Y) A` with `A = (C + N)^-1 C`. Estimates have weight `1 / (1 + trace A)`.
+    """
+
+    noise: NDArray[np.float64]  # (m, m): covariance of the noise of a patch at level 1, positive definite
+
+
+GroupSettings = Shrinkage | WienerFilter
 
 
 class Engine(Protocol):

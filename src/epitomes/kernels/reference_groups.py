@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from epitomes.kernels.protocol import Groups, Shrinkage
+from epitomes.kernels.protocol import Groups, GroupSettings, Shrinkage, WienerFilter
 
 _DEPENDENT = 1e-5  # below this squared distance from the basis, an atom adds nothing
 
@@ -40,28 +40,47 @@ def match(
 
 
 def shrink_groups(
-    groups: Groups, shrinkage: Shrinkage, total: NDArray[np.float32], weight: NDArray[np.float32]
+    groups: Groups, settings: GroupSettings, total: NDArray[np.float32], weight: NDArray[np.float32]
 ) -> None:
-    """Estimate one group after another, in float64, by a singular value decomposition."""
+    """Estimate one group after another, in float64."""
     for row, count, level in zip(groups.places, groups.counts, groups.levels, strict=True):
         places = row[:count].astype(np.int64)
-        members = groups.noisy[places[:, None] + groups.offsets].astype(np.float64)
-        basis = None
-        if len(shrinkage.atoms):
-            voters = groups.guide[places[: shrinkage.n_voters, None] + groups.offsets].astype(np.float64)
-            basis = _chosen(voters, shrinkage, float(level))
-        codes = members if basis is None else members @ basis.T
-        mean = codes.mean(axis=0)
-        left, values, right = np.linalg.svd(codes - mean, full_matrices=False)
-        four_c = 8.0 * shrinkage.strength * np.sqrt(count) * float(level) ** 2
-        kept = np.where(values**2 > four_c, (values + np.sqrt(np.maximum(values**2 - four_c, 0.0))) / 2.0, 0.0)
-        estimates = mean + (left * kept) @ right
-        if basis is not None:
-            estimates = estimates @ basis
-        by = 1.0 / (1.0 + np.count_nonzero(kept)) if shrinkage.by_rank else 1.0
+        pixels = places[:, None] + groups.offsets
+        members, guide = (image[pixels].astype(np.float64) for image in (groups.noisy, groups.guide))
+        if isinstance(settings, WienerFilter):
+            estimates, by = _filtered(members, guide, float(level) ** 2 * settings.noise)
+        else:
+            estimates, by = _shrunk(members, guide, settings, float(level))
         goals = places[:, None] - groups.shift + groups.sum_offsets
         np.add.at(total, goals, (by * estimates).astype(np.float32))
         np.add.at(weight, goals, np.float32(by))
+
+
+def _filtered(
+    members: NDArray[np.float64], guide: NDArray[np.float64], noise: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], float]:
+    """Apply the Wiener filter, by a singular value decomposition. Return estimates and their weight."""
+    spread = guide - guide.mean(axis=0)
+    removed = np.linalg.lstsq(spread.T @ spread / len(guide) + noise, noise, rcond=None)[0]
+    mean = members.mean(axis=0)
+    estimates = members - (members - mean) @ removed
+    return estimates, float(1.0 / (1.0 + len(noise) - np.trace(removed)))
+
+
+def _shrunk(
+    members: NDArray[np.float64], guide: NDArray[np.float64], shrinkage: Shrinkage, level: float
+) -> tuple[NDArray[np.float64], float]:
+    """Project on atoms and shrink, by a singular value decomposition. Return estimates and their weight."""
+    basis = _chosen(guide[: shrinkage.n_voters], shrinkage, level) if len(shrinkage.atoms) else None
+    codes = members if basis is None else members @ basis.T
+    mean = codes.mean(axis=0)
+    left, values, right = np.linalg.svd(codes - mean, full_matrices=False)
+    four_c = 8.0 * shrinkage.strength * np.sqrt(len(members)) * level**2
+    kept = np.where(values**2 > four_c, (values + np.sqrt(np.maximum(values**2 - four_c, 0.0))) / 2.0, 0.0)
+    estimates = mean + (left * kept) @ right
+    if basis is not None:
+        estimates = estimates @ basis
+    return estimates, 1.0 / (1.0 + np.count_nonzero(kept)) if shrinkage.by_rank else 1.0
 
 
 def _chosen(voters: NDArray[np.float64], shrinkage: Shrinkage, level: float) -> NDArray[np.float64] | None:

@@ -1,0 +1,59 @@
+// Rows of whole vectors, padded with zeros: added, multiplied, combined. Sums run in an order that depends on the sizes
+// alone.
+#pragma once
+
+#include "memory.hpp"
+
+namespace epitomes::EPITOMES_ISA {
+
+// out += a x, over n values rounded up to whole vectors: rows are padded with zeros.
+template <class T>
+inline void add_scaled(T a, const T* x, T* out, std::size_t n) {
+    const Vec<T> v = splat(a);
+    for (std::size_t k = 0; k < n; k += kLanes<T>) store(out + k, fma(v, load(x + k), load(out + k)));
+}
+template <class T>
+inline T dot(const T* x, const T* y, std::size_t n) {
+    Vec<T> sums{};
+    for (std::size_t k = 0; k < n; k += kLanes<T>) sums = fma(load(x + k), load(y + k), sums);
+    return lane_sum<T>(sums);
+}
+
+// A matrix with rows of whole vectors, of which any number may be in use.
+template <class T>
+struct Matrix {
+    Matrix(std::size_t rows, std::size_t most_columns) : stride(round_up(most_columns, kLanes<T>)), data(rows * stride) {}
+    T* row(std::size_t i) { return data.data() + i * stride; }
+    const T* row(std::size_t i) const { return data.data() + i * stride; }
+
+    std::size_t stride;
+    Buffer<T> data;
+};
+
+struct Range {
+    std::size_t begin, end;
+};
+
+// out = sum over r in `over` of factors[r * step] times row r, in `columns`, which begin and end with whole vectors.
+template <int V, class T>
+inline void combine_part(const T* factors, std::size_t step, const Matrix<T>& rows, Range over, std::size_t first, T* out) {
+    Vec<T> sums[V];
+    for (int v = 0; v < V; v++) sums[v] = Vec<T>{};
+    const T* at = rows.row(over.begin) + first;
+    for (std::size_t r = over.begin; r < over.end; r++, at += rows.stride) {
+        const Vec<T> f = splat(factors[r * step]);
+#pragma GCC unroll 8
+        for (int v = 0; v < V; v++) sums[v] = fma(f, load(at + std::size_t(v) * kLanes<T>), sums[v]);
+    }
+    for (int v = 0; v < V; v++) store(out + first + std::size_t(v) * kLanes<T>, sums[v]);
+}
+template <class T>
+inline void combine(const T* factors, std::size_t step, const Matrix<T>& rows, Range over, Range columns, T* out) {
+    constexpr std::size_t lanes = kLanes<T>;
+    std::size_t x = columns.begin;
+    for (; x + 8 * lanes <= columns.end; x += 8 * lanes) combine_part<8>(factors, step, rows, over, x, out);
+    for (; x + 4 * lanes <= columns.end; x += 4 * lanes) combine_part<4>(factors, step, rows, over, x, out);
+    for (; x < columns.end; x += lanes) combine_part<1>(factors, step, rows, over, x, out);
+}
+
+}  // namespace epitomes::EPITOMES_ISA

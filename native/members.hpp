@@ -1,0 +1,77 @@
+// What all estimators of groups share: members are gathered from the image, and their estimates are put back.
+#pragma once
+
+#include "engine.hpp"
+#include "matrix.hpp"
+
+namespace epitomes::EPITOMES_ISA {
+
+// Copies one patch into a row.
+template <class T>
+inline void copy_patch(const Groups& groups, const float* patch, T* row) {
+    for (std::size_t k = 0; k < groups.m; k++) row[k] = T(patch[groups.offsets[k]]);
+}
+
+// Works on one group after another. A group's members are the columns of a matrix; its rows are pixels.
+template <class T>
+class GroupLoop {
+   protected:
+    struct Estimates {
+        const Matrix<T>& pixels;
+        float weight;
+    };
+
+    explicit GroupLoop(const Groups& groups) : g_(groups), pixels_(groups.m, groups.n_matches) {}
+
+    // Adds what `estimate` makes of the members at some places, with noise of some level, to `total`, and their weights to
+    // `weight`. It finds the members in `pixels_`.
+    template <class Estimate>
+    void each(Stop stop, float* total, float* weight, Estimate estimate) {
+        for (std::size_t i = 0; i < g_.n && !stop.raised(); i++) {
+            const std::int32_t* places = g_.places + i * g_.n_matches;
+            n_ = std::size_t(g_.counts[i]);
+            wide_ = round_up(n_, kLanes<T>);
+            gather(places);
+            const Estimates found = estimate(places, g_.levels[i]);
+            scatter(places, found.pixels, found.weight, total, weight);
+        }
+    }
+
+    // Takes the mean off each of the first `size` rows.
+    void centre(Matrix<T>& rows, std::size_t size, T* means) const {
+        for (std::size_t a = 0; a < size; a++) {
+            T* row = rows.row(a);
+            Vec<T> sums{};
+            for (std::size_t j = 0; j < wide_; j += kLanes<T>) sums += load(row + j);
+            means[a] = lane_sum<T>(sums) / T(n_);
+            for (std::size_t j = 0; j < n_; j++) row[j] -= means[a];
+        }
+    }
+
+    Groups g_;
+    std::size_t n_ = 0, wide_ = 0;  // members of the group, and the same in whole vectors
+    Matrix<T> pixels_;
+
+   private:
+    void gather(const std::int32_t* places) {
+        for (std::size_t k = 0; k < g_.m; k++) {
+            T* row = pixels_.row(k);
+            const float* from = g_.noisy + g_.offsets[k];
+            for (std::size_t j = 0; j < n_; j++) row[j] = T(from[places[j]]);
+            for (std::size_t j = n_; j < wide_; j++) row[j] = 0;
+        }
+    }
+    void scatter(const std::int32_t* places, const Matrix<T>& estimates, float by, float* total, float* weight) const {
+        for (std::size_t k = 0; k < g_.m; k++) {
+            const T* row = estimates.row(k);
+            float* sums = total + (g_.sum_offsets[k] - g_.shift);
+            float* weights = weight + (g_.sum_offsets[k] - g_.shift);
+            for (std::size_t j = 0; j < n_; j++) {
+                sums[places[j]] += by * float(row[j]);
+                weights[places[j]] += by;
+            }
+        }
+    }
+};
+
+}  // namespace epitomes::EPITOMES_ISA

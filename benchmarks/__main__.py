@@ -29,11 +29,15 @@ TABLES = {  # long: not part of `all`
     "table-best": "benchmarks.tables.best",
     "ablation": "benchmarks.tables.ablation",
     "scale": "benchmarks.scale",
+    "real-noise": "benchmarks.real_noise.photos",
+    "made-noise": "benchmarks.real_noise.made",
+    "fit-gate": "benchmarks.fit_gate",
 }
 # statements of the paper and of the documentation; not part of `all` either
 CLAIMS = {
     "claims": "benchmarks.claims",
     "audit": "benchmarks.audit",
+    "audit-models": "benchmarks.audit_models",
     "noise": "benchmarks.noise",
     "noise-blind": "benchmarks.noise_blind",
     "noise-poisson": "benchmarks.noise_poisson",
@@ -83,6 +87,19 @@ def parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="PNG file to draw: PSNR over time (race-denoise), or time and memory over size (scale)",
     )
+    parser.add_argument(
+        "--peers",
+        choices=("none", "fast", "all"),
+        default="all",
+        help="peers of real-noise and made-noise; fast ones are told the true noise level only [default: all]",
+    )
+    parser.add_argument(
+        "--cases",
+        type=words,
+        default=(),
+        metavar="A,B",
+        help="cases of real-noise and made-noise whose names begin so [default: all]",
+    )
     return parser
 
 
@@ -115,6 +132,8 @@ def main() -> int:
         held_out=asked.held_out,
         presets=asked.presets,
         curve=asked.curve,
+        peers=asked.peers,
+        cases=asked.cases,
     )
     if asked.name in TOOLS:
         importlib.import_module(TOOLS[asked.name]).run(options)

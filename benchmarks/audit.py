@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -118,13 +118,13 @@ def photographs(options: Options) -> list[Picture]:
     return [replace(found[0], pixels=middle(found[0].pixels, 256))] if options.quick else found
 
 
-def from_skimage() -> list[Picture]:
+def from_skimage(names: Sequence[str] = PICTURES) -> list[Picture]:
     try:
         from skimage import data
     except ImportError:
         raise SystemExit("no pictures: name a folder with --images DIR, or install scikit-image") from None
     pictures = []
-    for name in PICTURES:
+    for name in names:
         pixels = np.asarray(getattr(data, name)(), np.float32)
         pictures.append(Picture(name, pixels if pixels.ndim == 2 else pixels.mean(axis=-1), "scikit-image"))
     return pictures

@@ -18,6 +18,8 @@ class Options:
     held_out: Path | None = None  # folder of natural images: every 20th is kept for measuring
     presets: tuple[str, ...] = ("balanced", "best")  # of denoise, for table-best
     curve: Path | None = None  # PNG file that race-denoise and scale draw
+    peers: str = "all"  # of real-noise and made-noise: none, fast or all
+    cases: tuple[str, ...] = ()  # of real-noise and made-noise, by how their names begin; empty: all
 
     @property
     def rounds(self) -> int:
@@ -28,3 +30,7 @@ class Options:
     def patience(self) -> float:
         """Seconds after which no further round starts."""
         return 1.5 if self.quick else 120.0
+
+    def wants(self, case: str) -> bool:
+        """Whether this case is to be measured."""
+        return not self.cases or case.startswith(self.cases)

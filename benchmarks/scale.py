@@ -26,7 +26,7 @@ from benchmarks.record import Scale
 from epitomes.draw import Series, png_curve
 from epitomes.formats import write
 
-SIZES = (1.0, 2.0, 4.0, 8.0, 16.0, 24.0)  # megapixels
+SIZES = (1.0, 3.0, 8.0, 24.0)  # megapixels
 QUICK_SIZES = (0.25, 0.5, 1.0)
 PRESETS = ("fast", "balanced")
 QUICK_PRESETS = ("fast",)

@@ -43,6 +43,14 @@ def clock_name(threads: int) -> str:
     return "cpu" if threads == 1 else "wall"
 
 
+def once(run: Callable[[], Result], clock: str) -> tuple[Result, float]:
+    """Run a method once, and return its result and the seconds on that clock."""
+    now = time.process_time if clock == "cpu" else time.perf_counter
+    began = now()
+    result = run()
+    return result, now() - began
+
+
 def interleave(
     runners: Mapping[str, Callable[[], Result]], *, rounds: int, clock: str, patience: float = float("inf")
 ) -> dict[str, Lap[Result]]:
@@ -51,7 +59,6 @@ def interleave(
     After `patience` seconds no new round starts, but at least two are counted. Processor time of one thread is not
     affected by other programs; with several threads, elapsed time must be used.
     """
-    now = time.process_time if clock == "cpu" else time.perf_counter
     times: dict[str, list[float]] = {name: [] for name in runners}
     results: dict[str, Result] = {}
     until = time.monotonic() + patience
@@ -59,10 +66,7 @@ def interleave(
         if turn > 2 and time.monotonic() > until:
             break
         for name, run in runners.items():
-            began = now()
-            result = run()
-            seconds = now() - began
-            results[name] = result
+            results[name], seconds = once(run, clock)
             if turn > 0:
                 times[name].append(max(seconds, 1e-9))  # a coarse clock must not divide by zero
     return {name: Lap(tuple(times[name]), results[name]) for name in runners}

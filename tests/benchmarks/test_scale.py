@@ -43,16 +43,16 @@ def test_it_is_registered_and_not_part_of_all() -> None:
 
 def test_every_size_preset_and_kind(tasks: list[Task], capsys: pytest.CaptureFixture[str]) -> None:
     rows = list(scale.run(Options(threads=2)))
-    assert len(rows) == len(tasks) == 6 * 2 * 2
+    assert len(rows) == len(tasks) == 4 * 2 * 2
     assert {(row.scale, row.kind) for row in rows} == {(a, b) for a in ("fast", "balanced") for b in ("grey", "RGB")}
-    assert [round(row.megapixels) for row in rows[:6]] == [1, 2, 4, 8, 16, 24]
+    assert [round(row.megapixels) for row in rows[:4]] == [1, 3, 8, 24]
     for row in rows:
         assert row.width * row.height == pytest.approx(row.megapixels * 1e6)
         assert row.width / row.height == pytest.approx(4 / 3, rel=0.01)
         assert row.seconds_per_megapixel == pytest.approx(2.0)
         assert row.memory_mb == pytest.approx(100 * row.megapixels) and row.peak_mb == row.memory_mb + 50
         assert json.loads(as_json(row))["predicted_mb"] == pytest.approx(90 * row.megapixels)
-    assert "24 runs: fast, balanced, grey and RGB, 1 to 24 megapixels, at most 1800 s each" in capsys.readouterr().err
+    assert "16 runs: fast, balanced, grey and RGB, 1 to 24 megapixels, at most 1800 s each" in capsys.readouterr().err
 
 
 def test_quick_and_a_given_image(tasks: list[Task], tmp_path: Path) -> None:
@@ -68,16 +68,16 @@ def test_quick_and_a_given_image(tasks: list[Task], tmp_path: Path) -> None:
 def test_a_series_ends_where_the_next_run_would_be_too_large(
     tasks: list[Task], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(scale, "free_mb", lambda: 1000.0)  # 8 megapixels fit, 16 do not
+    monkeypatch.setattr(scale, "free_mb", lambda: 1000.0)  # 8 megapixels fit, 24 do not
     rows = list(scale.run(Options()))
-    assert [round(row.megapixels) for row in rows] == [1, 2, 4, 8] * 4
-    assert "fast, grey, 16 megapixels: skipped with all larger ones, because the run would need" in (
+    assert [round(row.megapixels) for row in rows] == [1, 3, 8] * 4
+    assert "fast, grey, 24 megapixels: skipped with all larger ones, because the run would need" in (
         capsys.readouterr().err
     )
     monkeypatch.setattr(scale, "free_mb", lambda: 1e6)
-    monkeypatch.setattr(scale, "LIMIT", 5.0)
-    assert [round(row.megapixels) for row in scale.run(Options())] == [1, 2] * 4
-    assert "because the run would take about 8 s" in capsys.readouterr().err
+    monkeypatch.setattr(scale, "LIMIT", 6.5)
+    assert [round(row.megapixels) for row in scale.run(Options())] == [1, 3] * 4
+    assert "because the run would take about 16 s" in capsys.readouterr().err
 
 
 def test_a_run_that_fails_ends_its_series(
@@ -86,13 +86,13 @@ def test_a_run_that_fails_ends_its_series(
     good = peak.measure
 
     def fails(task: Task, timeout: float) -> Usage:
-        if task.height * task.width > 3e6:
+        if task.height * task.width > 5e6:
             raise subprocess.TimeoutExpired("benchmarks.peak", timeout)
         return good(task, timeout)
 
     monkeypatch.setattr(peak, "measure", fails)
-    assert [round(row.megapixels) for row in scale.run(Options())] == [1, 2] * 4
-    assert "fast, grey, 4 megapixels: failed, larger ones are skipped" in capsys.readouterr().err
+    assert [round(row.megapixels) for row in scale.run(Options())] == [1, 3] * 4
+    assert "fast, grey, 8 megapixels: failed, larger ones are skipped" in capsys.readouterr().err
 
 
 def test_the_plot(tasks: list[Task], tmp_path: Path) -> None:

@@ -24,6 +24,8 @@ LAYERS = {
     "files": 0,
     "display": 0,
     "layout": 0,
+    "colours": 0,
+    "halving": 0,
     "described_file": 0,
     "phi": 1,
     "coders": 1,

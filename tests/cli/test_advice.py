@@ -52,6 +52,19 @@ def test_steps_after_denoise() -> None:
     assert all(step(kind) is None for kind in KINDS)  # the report is there already
 
 
+def test_steps_after_a_burst() -> None:
+    step = after_denoise(line("denoise a.tif -o b.tif --burst c.tif"), Path("b.tif"))
+    assert str(step("moved")) == "epitomes denoise a.tif --burst c.tif -o b.tif --overwrite --no-merge"
+    step = after_denoise(line("denoise a.tif -o b.tif --burst c.tif --no-merge"), Path("b.tif"))
+    assert str(step("moved")).endswith("--no-merge -o b.tif --overwrite --report b.html")
+
+
+@pytest.mark.parametrize("words", ["--from 1,2,30,40", "--from=1,2,30,40"])
+def test_a_region_has_another_name_after_noise(words: str, tmp_path: Path) -> None:
+    step = after_noise(line(f"noise a.tif {words}"), tmp_path / "clean.tif")
+    assert f"denoise a.tif --noise-{words[2:]} -o" in str(step("texture"))
+
+
 def test_steps_after_noise(tmp_path: Path) -> None:
     goal = tmp_path / "clean.tif"
     step = after_noise(line("noise a.tif --axes TYX --json --save n.json"), goal)

@@ -233,7 +233,7 @@ def test_masks_and_estimates(clean: np.ndarray, tmp_path: Path, rng: np.random.G
     write(tmp_path / "a.npy", np.where(mask, 9000.0, good))
     write(tmp_path / "mask.npy", mask)
     asked = ("denoise", tmp_path / "a.npy", "--preset", "fast", "--mask", tmp_path / "mask.npy", "--json", "-o")
-    for options, model in (((), "gaussian"), (("--poisson",), "poisson-gaussian")):
+    for options, model in (((), "auto"), (("--poisson",), "poisson-gaussian")):
         code, out, _ = run(*asked, tmp_path / f"{model}.npy", *options)
         expected = estimate_noise(good, model=model).level  # type: ignore[arg-type]
         assert code == 0 and json.loads(out)["plan"]["noise"]["level"] == pytest.approx(expected, rel=0.1)
@@ -341,6 +341,23 @@ def test_images_without_noise(tmp_path: Path, run: Run) -> None:
         (("--poisson", "--sigma", 3), "--sigma and --poisson", ""),
         (("--noise", "camera.json", "--sigma", 3), "--sigma and --noise", ""),
         (("--offset", 3), "--offset", "--offset 3 --poisson"),
+        (("--noise-from", "1,2,30,30", "--sigma", 3), "--sigma and --noise-from exclude each other", ""),
+        (("--noise-from", "dark.png", "--noise", "a.json"), "--noise and --noise-from exclude each other", ""),
+        (("--gain", 2, "--poisson"), "--poisson and --gain exclude each other", ""),
+        (("--gain", 2, "--burst", "b.png"), "--gain and --burst exclude each other", ""),
+        (("--noise-from", "1,2,30"), "--noise-from 1,2,30: expected X,Y,W,H", ""),
+        (("--noise-from", "1,2,30,2.5"), "expected X,Y,W,H", ""),
+        (("--noise-from", "1,2,30,8"), "needs 16 x 16 pixels or more, got 30 x 8", ""),
+        (("--read-noise", 2), "--read-noise belongs to --gain", ""),
+        (("--gain", 0), "--gain must be above 0, got 0", ""),
+        (("--gain", "nan"), "--gain must be above 0, got nan", ""),
+        (("--gain", 1, "--read-noise", -1), "--read-noise must be 0 or above, got -1", ""),
+        (("--strength", 0), "--strength must be above 0, got 0", "--strength 1"),
+        (("--strength", "inf"), "--strength must be above 0, got inf", "--strength 1"),
+        (("--keep", 1.2), "--keep must be between 0 and 1, got 1.2", ""),
+        (("--keep", "nan"), "--keep must be between 0 and 1, got nan", ""),
+        (("--no-merge",), "--no-merge is a setting of --burst", ""),
+        (("other.png", "--burst", "b.png"), "--burst merges all shots into one image, got 2", "--no-merge"),
         (("--suffix", ".tif"), "--suffix", ""),
         (("--axes", "YXX"), "--axes", ""),
         (("--fill",), "--mask", ""),

@@ -49,13 +49,15 @@ def test_sums_are_expectations(counts: float, reading: float) -> None:
     """The mean of the transform by adaptive integration, count by count."""
 
     def root(x: float) -> float:
-        return float(2 * np.sqrt(max(x + 0.375 + reading**2, 0.0)))
+        shifted = x + 0.375 + reading**2
+        return float(2 * np.sqrt(shifted) if shifted > 0.375 else np.sqrt(0.375) + shifted / np.sqrt(0.375))
 
     total = 0.0
     for k in range(int(counts + 10 * np.sqrt(counts) + 15)):
-        edge = -(k + 0.375 + reading**2) / reading if reading else 0.0
-        mean = quad(lambda n, k=k: root(k + reading * n) * norm.pdf(n), max(edge, -9), 9)[0] if reading else root(k)
-        total += poisson.pmf(k, counts) * mean
+        corner = -(k + reading**2) / reading if reading else 0.0
+        pieces = [(-9, np.clip(corner, -9, 9)), (np.clip(corner, -9, 9), 9)] if reading else []
+        mean = sum(quad(lambda n, k=k: root(k + reading * n) * norm.pdf(n), *piece)[0] for piece in pieces)
+        total += poisson.pmf(k, counts) * (mean if reading else root(k))
     assert _summed(np.array([counts]), reading)[0] == pytest.approx(total, abs=1e-9)
 
 
@@ -75,10 +77,26 @@ def test_far_beyond_the_table() -> None:
     assert inverse_anscombe([2 * np.sqrt(1e13)], Noise.poisson_gaussian(1.0))[0] == pytest.approx(1e13, rel=1e-12)
 
 
-def test_darkness() -> None:
-    """Less than the mean of darkness, even a negative estimate, is darkness."""
-    found = inverse_anscombe([-3.0, 0.0, 0.5, _table(0.0)[1][0]], Noise.poisson_gaussian(2.0, 10.0))
-    np.testing.assert_allclose(found, 10.0)
+@pytest.mark.parametrize("read_noise", [0.0, 0.4, 1.0, 4.0])
+@pytest.mark.parametrize("below", [0.3, 2.0, 30.0, 300.0])
+def test_pixels_below_the_offset_are_not_raised(below: float, read_noise: float, rng: np.random.Generator) -> None:
+    """Their transforms differ, and the mean comes back without bias, however far below the offset it is."""
+    noise = Noise.poisson_gaussian(2.0, 10.0, 2 * read_noise)
+    pixels = 10 - 2 * below + 2 * read_noise * rng.standard_normal(MANY)
+    even = anscombe(pixels, noise)
+    chance = 5 * 2 * read_noise / np.sqrt(MANY)
+    assert inverse_anscombe([even.mean()], noise)[0] == pytest.approx(pixels.mean(), abs=1e-9 + chance)
+    assert np.all(np.diff(even[np.argsort(pixels)]) >= 0)
+    assert even.std() > 0 or read_noise == 0
+
+
+def test_the_inverse_rises_through_zero_counts() -> None:
+    for read_noise in (0.0, 0.5, 3.0):
+        means = np.linspace(-5, 8, 2001)
+        found = inverse_anscombe(means, Noise.poisson_gaussian(1.0, 0.0, read_noise))
+        steps = np.diff(found)
+        assert steps.min() > 0 and steps.max() < 0.1
+        assert found[0] < 0 < found[-1]
 
 
 def test_gaussian_noise_alone() -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from epitomes.noise import Noise, estimate_noise, kernel_spectrum
+from epitomes.noise import BlockSpectrum, Noise, estimate_noise, kernel_spectrum
+from epitomes.noise.profile import Origin, read_with_origin, write_profile
 
 KINDS = {
     "gaussian": Noise.gaussian(12.3),
@@ -77,6 +78,8 @@ def test_large_maps_are_refused(tmp_path: Path) -> None:
         ({"parts": [{}]}, "missing fields"),
         ({"estimated": 1}, "estimated true or false"),
         ({"correlation": {}}, "correlation must have the fields"),
+        ({"origin": {"dtype": "uint8"}}, "origin must have the fields dtype and n_channels"),
+        ({"origin": {"dtype": 8, "n_channels": 1}}, "origin must be the name of a dtype"),
         ({"spectrum": [[1, 2], [3, 4]], "gain": 1}, "needs gain 0"),
     ],
     ids=str,
@@ -96,3 +99,30 @@ def test_other_files(content: bytes, tmp_path: Path) -> None:
         Noise.load(tmp_path / "a.json")
     with pytest.raises(FileNotFoundError):
         Noise.load(tmp_path / "b.json")
+
+
+def test_what_noise_was_measured_on(tmp_path: Path) -> None:
+    colour, wide = Origin.of(np.zeros((4, 5, 3), np.uint8), -1), Origin.of(np.zeros((4, 5), np.uint16), None)
+    write_profile(Noise.gaussian(3.0), tmp_path / "a.json", overwrite=False, origin=colour)
+    noise, origin = read_with_origin(tmp_path / "a.json")
+    assert noise.level == Noise.load(tmp_path / "a.json").level == 3.0 and origin == colour
+    assert (str(colour), str(wide)) == ("uint8 with 3 channels", "uint16 with 1 channel")
+    assert colour.fits(colour) and not colour.fits(wide) and not wide.fits(colour)
+    assert Origin("float32", 1).fits(Origin("float64", 1)) and not Origin("float32", 1).fits(Origin("uint8", 1))
+
+
+@pytest.mark.parametrize(
+    ("noise", "n_channels"),
+    [
+        (Noise.gaussian(3.0), None),
+        (Noise.gaussian([1.0, 2.0, 4.0]), 3),
+        (Noise.from_blocks(BlockSpectrum.white(4.0)), 1),
+        (Noise.from_blocks(BlockSpectrum.white(4.0, 3)), 3),
+    ],
+)
+def test_profiles_without_an_origin(noise: Noise, n_channels: int | None, tmp_path: Path) -> None:
+    """Their noise says how many channels it is for."""
+    noise.save(tmp_path / "a.json")
+    _, origin = read_with_origin(tmp_path / "a.json")
+    assert origin == Origin(None, n_channels)
+    assert [origin.fits(Origin("uint8", n)) for n in (1, 3)] == [n_channels in (None, 1), n_channels in (None, 3)]

@@ -36,9 +36,14 @@ def test_confidence_in_the_noise_level(noise: Noise | None, words: str, rng: np.
 
 
 def test_nothing_removed(rng: np.random.Generator) -> None:
-    data = report_data(rng)
-    found = summarise(report_data(rng, noisy=data.restored, restored=data.restored, audit=Audit(MAP, ("r",), ("a",))))
+    """Said first; noise that the audit sees all the same is a doubt."""
+    image = report_data(rng).restored
+    found = summarise(report_data(rng, noisy=image, restored=image))
     assert (found.kind, found.verdict, found.doubts) == ("none", "Nothing removed", ())
+    assert found.explanation == "No noise was found: the image was returned as it was."
+    seen = Audit(MAP, ("noise can be seen",), ("set sigma",))
+    (doubt,) = summarise(report_data(rng, noisy=image, restored=image, audit=seen)).doubts
+    assert (doubt.reason, doubt.next_step) == ("Noise can be seen.", "Set sigma.")
 
 
 @pytest.mark.parametrize(
@@ -97,6 +102,7 @@ def test_the_gain_is_the_ratio_of_mean_squares(sigma: float | np.ndarray, rng: n
 def test_gains_that_cannot_be_told(rng: np.random.Generator) -> None:
     assert estimate_gain(report_data(rng, sure=None)) is None
     assert estimate_gain(report_data(rng, sigma=0.0)) is None
+    assert estimate_gain(report_data(rng, sure=Risk(30.0, (-math.inf, math.inf)))) is None
     found = summarise(report_data(rng, sure=Risk(math.inf, (31.0, math.inf)))).headlines[1]
     assert found.value == "> +8.9 dB" and "too small to measure" in found.details[0]
     assert summarise(report_data(rng, seconds={}, settings={})).headlines[3].details == ("not recorded",)

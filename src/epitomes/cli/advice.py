@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -58,7 +59,8 @@ class CommandLine:
 
 def after_noise(line: CommandLine, goal: Path) -> Callable[[str], CommandLine]:
     """Return what to try after `epitomes noise`, for each kind of doubt; `goal` is the image to write."""
-    denoise = CommandLine(("denoise", *line.words[1:])).dropping("--save", takes_value=True)
+    renamed = (re.sub("^--from(?==|$)", "--noise-from", word) for word in line.words[1:])
+    denoise = CommandLine(("denoise", *renamed)).dropping("--save", takes_value=True)
     denoise = denoise.dropping("--json").dropping("--overwrite").adding("-o", str(goal))
     denoise = denoise.adding("--overwrite") if goal.exists() or _page(goal).exists() else denoise
     return lambda kind: _step(kind, line.dropping("--save", takes_value=True), denoise, goal)
@@ -68,7 +70,9 @@ def after_denoise(line: CommandLine, goal: Path) -> Callable[[str], CommandLine 
     """Return what to try after `epitomes denoise`, for each kind of doubt; `goal` is the image it wrote."""
     again = line.adding("-o", str(goal)).dropping("--sigma", takes_value=True).adding("--overwrite")
     reported = any(word.split("=")[0] == "--report" for word in line.words)
-    return lambda kind: None if reported and kind not in ("growth", "no growth") else _step(kind, again, again, goal)
+    return lambda kind: (
+        None if reported and kind not in ("growth", "no growth", "moved") else _step(kind, again, again, goal)
+    )
 
 
 def doubts(noise: Noise, step: Callable[[str], CommandLine | None]) -> list[str]:
@@ -85,7 +89,9 @@ def doubts(noise: Noise, step: Callable[[str], CommandLine | None]) -> list[str]
 
 
 def _step(kind: str, same: CommandLine, denoise: CommandLine, goal: Path) -> CommandLine:
-    """The command for a kind of doubt: another noise model, or a report, which shows whether detail was removed."""
+    """The command for a kind of doubt: another noise model, one shot, or a report, which shows lost detail."""
+    if kind == "moved" and "--no-merge" not in same.words:
+        return same.adding("--no-merge")
     if kind == "growth":
         return same.adding("--poisson")
     if kind == "no growth":

@@ -18,7 +18,6 @@ from epitomes.cli.help import examples as examples
 
 if TYPE_CHECKING:
     from epitomes.formats import Picture
-    from epitomes.noise import Noise
 
 STREAM = "-"  # stdin or stdout
 
@@ -108,25 +107,6 @@ def level_of(sigma: str) -> float | None:
     if not 0 < level < float("inf"):
         raise usage(f"--sigma must be above 0, got {level:g}", "--sigma", "auto")
     return level
-
-
-def load_noise(path: Path) -> Noise:
-    """Read a noise profile."""
-    from epitomes.noise import Noise
-
-    try:
-        return Noise.load(path)
-    except ValueError as error:
-        raise CommandError(INPUT, str(error)) from error
-
-
-def require_one_noise(sigma: float | None, noise: Path | None, poisson: bool, offset: float | None) -> None:
-    """Refuse options that describe the noise twice."""
-    given = [name for name, on in (("--sigma", sigma), ("--noise", noise), ("--poisson", poisson)) if on]
-    if len(given) > 1:
-        raise usage(f"{' and '.join(given)} exclude each other: use one of them")
-    if offset is not None and not poisson:
-        raise usage("--offset is a parameter of the Poisson-Gaussian model", "--poisson")
 
 
 def read_any(path: Path, max_pixels: int | None, axes: str | None = None, *, finite: bool = True) -> Picture:

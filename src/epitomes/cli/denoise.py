@@ -16,24 +16,22 @@ from epitomes.cli.common import (
     Json,
     MaxPixels,
     NoiseFile,
-    Offset,
     Overwrite,
     Poisson,
     Seed,
     Sigma,
     Threads,
     level_of,
-    load_noise,
     read_any,
     require_axes,
     require_goal,
-    require_one_noise,
     require_picture,
     require_picture_goal,
 )
 from epitomes.cli.denoise_file import Job
 from epitomes.cli.errors import usage
 from epitomes.cli.help import ADVANCED, METHOD, OUTPUT, examples
+from epitomes.cli.noise_options import Burst, DarkOffset, Gain, Merge, NoiseFrom, NoiseOptions, ReadNoise, Strength
 
 if TYPE_CHECKING:
     from epitomes.epitome import Epitome
@@ -42,8 +40,10 @@ if TYPE_CHECKING:
 EXAMPLES = examples(
     "denoise noisy.png -o clean.png --report clean.html",
     "denoise noisy.png -o clean.png --time 30",
+    "denoise photo.png -o clean.png --noise-from 40,60,64,64 --strength 0.8",
+    "denoise shot1.png -o clean.png --burst 'shot*.png'",
     "denoise stack.tif -o clean.tif --axes ZYX --sigma 12 --preset best",
-    "denoise 'scans/*.tif' -o clean --json",
+    "denoise 'scans/*.tif' -o clean --noise scanner.json --json",
     "denoise - -o - < noisy.png > clean.png",
     "denoise noisy.png -o clean.png --method paper --save-model noisy.epitome",
 )
@@ -83,8 +83,14 @@ def denoise(
     ],
     sigma: Sigma = "auto",
     noise: NoiseFile = None,
+    noise_from: NoiseFrom = None,
+    burst: Burst = None,
+    merge: Merge = None,
     poisson: Poisson = False,
-    offset: Offset = None,
+    gain: Gain = None,
+    offset: DarkOffset = None,
+    read_noise: ReadNoise = None,
+    strength: Strength = 1.0,
     preset: Annotated[
         Preset,
         typer.Option(metavar="NAME", help="speed and quality: fast, balanced, best or auto", rich_help_panel=METHOD),
@@ -119,6 +125,14 @@ def denoise(
     fill: Annotated[
         bool, typer.Option("--fill", help="replace the pixels of --mask by estimates", rich_help_panel=METHOD)
     ] = False,
+    keep: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE",
+            help="share of what was removed that is put back, from 0 to 1, to keep film grain",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = 0.0,
     report: Annotated[
         Path | None,
         typer.Option(
@@ -178,16 +192,32 @@ def denoise(
 ) -> None:
     """Denoise images, volumes and videos.
 
-    The noise is estimated from each file unless --sigma or --noise is given. The method is chosen by trials on tiles of
+    The noise is estimated from each file unless an option says what it is. The method is chosen by trials on tiles of
     the image, within the --time budget, unless --preset, --method or --model is given. Metadata is preserved if the
     output format allows it.
     """
     level = level_of(sigma)
-    require_one_noise(level, noise, poisson, offset)
     require_axes(axes)
     if fill and mask is None:
         raise usage("--fill replaces bad pixels: name them with --mask FILE, or leave --fill out")
+    if not 0 <= keep <= 1:
+        raise usage(f"--keep must be between 0 and 1, got {keep:g}")
     files = files_of(images)
+    known = NoiseOptions(
+        sigma=level,
+        profile=noise,
+        poisson=poisson,
+        offset=offset,
+        gain=gain,
+        read_noise=read_noise,
+        noise_from=noise_from,
+        burst=tuple(files_of(burst or [])),
+        merge=merge,
+        strength=strength,
+        axes=axes,
+        max_pixels=max_pixels,
+    )
+    known.require(len(files))
     directory = into_folder(images, files, output)
     goals = goals_in(output, files, suffix) if directory else {files[0]: output}
     if suffix is not None and not directory:
@@ -219,14 +249,13 @@ def denoise(
     if given:
         chosen, epitome = _paper(epitome, several, lam, steps, residual_factor, blend), None
     as_method(chosen, preset.value, epitome, seconds)  # refused here, before any file is read
+    _ = known.elsewhere  # measured once, before any image is read
     job = Job(
         goals=goals,
-        sigma=level,
-        noise=None if noise is None else load_noise(noise),
-        poisson=poisson,
-        offset=offset,
+        noise=known,
         mask=None if mask is None else read_any(mask, max_pixels).pixels != 0,
         fill=fill,
+        keep=keep,
         method=chosen,
         preset=preset.value,
         epitome=epitome,

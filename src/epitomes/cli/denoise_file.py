@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from epitomes.cli.advice import CommandLine, after_denoise, doubts
 from epitomes.cli.common import Result, read_any, require_picture_goal
 from epitomes.cli.errors import INPUT, CommandError, tell, usage
+from epitomes.cli.noise_options import NoiseOptions
 from epitomes.cli.progress import Callback, progress
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from epitomes.reports import ReportData
     from epitomes.restoration import Method, Restored
 
-ESTIMATING = 0.04  # share of the progress bar for --poisson
+ESTIMATING = 0.04  # share of the progress bar for noise that is not estimated by `restore`
 DENOISING = 0.4  # and for the result, if a report follows that denoises twice more to estimate the error
 
 
@@ -32,12 +34,10 @@ class Job:
     """What the options ask for, the same for every file."""
 
     goals: Mapping[Path, Path]
-    sigma: float | None
-    noise: Noise | None
-    poisson: bool
-    offset: float | None
+    noise: NoiseOptions
     mask: NDArray[np.bool_] | None
     fill: bool
+    keep: float
     method: str | Method | None
     preset: str
     epitome: Epitome | None
@@ -54,8 +54,10 @@ class Job:
 
     def run(self, file: Path) -> Result:
         """Denoise one file."""
+        from epitomes.checks import as_dtype
         from epitomes.formats import write
         from epitomes.restoration import restore
+        from epitomes.restoration.grain import put_back
         from epitomes.restoration.method import within
 
         goal = self.goals[file]
@@ -66,11 +68,12 @@ class Job:
             _require_one_epitome(picture, self.preset)
         data = None
         with progress(file.name) as callback:
-            share = 1.0 if self.report is None or self.poisson else DENOISING
+            share = 1.0 if self.report is None or self.noise.estimates else DENOISING
+            given, noise = self.noise.apply(file, picture, partial(self._estimate, callback=callback))
             restored = restore(
-                picture,
-                self.sigma,
-                noise=self._estimate(picture, callback) if self.poisson else self.noise,
+                given,
+                self.noise.level,
+                noise=noise,
                 mask=self.mask,
                 fill=self.fill,
                 method=self.method,
@@ -79,9 +82,13 @@ class Job:
                 time=self.seconds,
                 rng=self.seed,
                 threads=self.threads,
-                callback=within(callback, ESTIMATING if self.poisson else 0.0, share),
+                callback=within(callback, ESTIMATING if self.noise.estimates else 0.0, share),
             )
-            losses = write(goal, picture.replace(restored.image), overwrite=self.overwrite)
+            image = restored.image
+            if self.keep:  # pixels of the mask hold no grain: they are filled in both images, or the same in both
+                image = put_back(restored.noisy if self.fill else given.pixels, image, self.keep)
+            result = picture.replace(as_dtype(image, picture.pixels.dtype))
+            losses = write(goal, result, overwrite=self.overwrite)
             if self.report is not None:
                 data = restored.report(
                     self.report,
@@ -99,15 +106,15 @@ class Job:
         return self._result(restored, picture, file, goal, data)
 
     def _estimate(self, picture: Picture, callback: Callback | None) -> Noise:
-        """Estimate Poisson-Gaussian noise."""
+        """Estimate the noise as `restore` does, or by the Poisson-Gaussian model."""
         from epitomes.noise import estimate_noise
         from epitomes.restoration.masks import as_mask, filled
 
         pixels, layout = picture.pixels, picture.layout
         return estimate_noise(
             pixels if self.mask is None else filled(pixels, as_mask(self.mask, layout), layout),
-            model="poisson-gaussian",
-            offset=self.offset,
+            model="poisson-gaussian" if self.noise.poisson else "auto",
+            offset=self.noise.offset,
             channel_axis=picture.channel_axis,
             spatial=picture.spatial,
             callback=None
@@ -153,10 +160,18 @@ class Job:
             "model": None if self.save_model is None else str(self.save_model),
             "report": None if self.report is None else str(self.report),
             "axes": picture.axes,
+            "shots": [str(shot) for shot in self.noise.merged(file)],
+            "strength": self.noise.strength,
+            "keep": self.keep,
             "masked": None if self.mask is None else int(self.mask.sum()),
             **restored.as_dict(),
+            "dtype": str(picture.pixels.dtype),  # a mean of shots is of floats
         }
         words = [restored.noise.describe(), restored.plan.method.label]
+        if shots := self.noise.merged(file):
+            words.append(f"mean of {len(shots)} shots")
+        if self.keep:
+            words.append(f"{self.keep:.0%} of the removed noise put back")
         if restored.plan.planes > 1:
             words.append(f"{restored.plan.planes} planes")
         if self.mask is not None:

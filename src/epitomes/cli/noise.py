@@ -22,17 +22,23 @@ from epitomes.cli.common import (
     read_any,
     require_axes,
     require_goal,
-    require_one_noise,
 )
 from epitomes.cli.errors import usage
-from epitomes.cli.help import OUTPUT, examples
+from epitomes.cli.help import NOISE, OUTPUT, examples
+from epitomes.cli.noise_options import Region, origin_of, require_one_noise
 from epitomes.cli.progress import progress
 
 if TYPE_CHECKING:
+    from epitomes.formats import Picture
     from epitomes.layout import Layout
     from epitomes.noise import Noise
 
-EXAMPLES = examples("noise photo.png", "noise stack.ome.tif --poisson --json", "noise scan.tif --save scanner.json")
+EXAMPLES = examples(
+    "noise photo.png",
+    "noise stack.ome.tif --poisson --json",
+    "noise scan.tif --save scanner.json",
+    "noise photo.png --from 40,60,64,64 --save camera.json",
+)
 
 MOST_LISTED = 8  # values of channels or planes; of more, the range
 
@@ -44,6 +50,12 @@ def noise(
     ],
     poisson: Poisson = False,
     offset: Offset = None,
+    region: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="X,Y,W,H", help="measure it on a flat region of the image", rich_help_panel=NOISE
+        ),
+    ] = None,
     save: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help='noise profile for "epitomes denoise --noise"', rich_help_panel=OUTPUT),
@@ -58,14 +70,15 @@ def noise(
     No clean image is needed. Prints the noise level with its 90 % interval, reasons for doubt, and whether the noise of
     neighbouring pixels is correlated.
     """
-    require_one_noise(None, None, poisson, offset)
+    require_one_noise({"--poisson": poisson, "--from": region}, offset)
     require_axes(axes)
     files = files_of(images)
     if save is not None:
         if len(files) > 1:
             raise usage(f"--save takes one image, got {len(files)}: run it for one of them")
         require_goal(save, overwrite, option="--save")
-    job = Job(poisson, offset, save, overwrite, axes, max_pixels, context.obj, images)
+    flat = None if region is None else Region.parse("--from", region)
+    job = Job(poisson, offset, flat, save, overwrite, axes, max_pixels, context.obj, images)
     each(files, job.run, done="examined", json=json)
 
 
@@ -75,6 +88,7 @@ class Job:
 
     poisson: bool
     offset: float | None
+    region: Region | None
     save: Path | None
     overwrite: bool
     axes: str | None
@@ -84,22 +98,27 @@ class Job:
 
     def run(self, file: Path) -> Result:
         """Estimate the noise of one file."""
+        picture = read_any(file, self.max_pixels, self.axes)
+        found = self._estimate(file, picture) if self.region is None else self.region.noise(picture)
+        if self.save is not None:
+            from epitomes.noise.profile import write_profile
+
+            write_profile(found, self.save, overwrite=self.overwrite, origin=origin_of(picture))
+        facts = {"input": str(file), "profile": None if self.save is None else str(self.save), **found.as_dict()}
+        return Result("\n".join(self._lines(file, found, picture.layout)), facts)
+
+    def _estimate(self, file: Path, picture: Picture) -> Noise:
         from epitomes.noise import estimate_noise
 
-        picture = read_any(file, self.max_pixels, self.axes)
         with progress(file.name) as callback:
-            found = estimate_noise(
+            return estimate_noise(
                 picture.pixels,
-                model="poisson-gaussian" if self.poisson else "gaussian",
+                model="poisson-gaussian" if self.poisson else "auto",
                 offset=self.offset,
                 channel_axis=picture.channel_axis,
                 spatial=picture.spatial,
                 callback=None if callback is None else lambda done, total: callback(done / total, "estimating"),
             )
-        if self.save is not None:
-            found.save(self.save, overwrite=self.overwrite)
-        facts = {"input": str(file), "profile": None if self.save is None else str(self.save), **found.as_dict()}
-        return Result("\n".join(self._lines(file, found, picture.layout)), facts)
 
     def _lines(self, file: Path, found: Noise, layout: Layout) -> list[str]:
         lines = [f"{file}: {found.describe()}"]

@@ -17,15 +17,14 @@ from epitomes.cli.common import (
     Sigma,
     answer,
     level_of,
-    load_noise,
     read_any,
     require_axes,
     require_goal,
-    require_one_noise,
     size,
 )
 from epitomes.cli.errors import INPUT, CommandError, tell, usage
 from epitomes.cli.help import OUTPUT, examples
+from epitomes.cli.noise_options import load_noise, require_fit, require_one_noise
 from epitomes.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ def report(
     noise that was left. The report shows both images and all numbers.
     """
     level = level_of(sigma)
-    require_one_noise(level, noise, False, None)
+    require_one_noise({"--sigma": level, "--noise": noise})
     require_axes(axes)
     if str(noisy) == str(restored):
         raise usage(f"both images are {noisy}: name the noisy image, then the denoised one")
@@ -75,9 +74,11 @@ def report(
     if before.pixels.shape != after.pixels.shape:
         sizes = f"{noisy} is {size(before.pixels.shape)} and {restored} is {size(after.pixels.shape)}"
         raise CommandError(INPUT, f"{sizes}: the images must have the same size")
-    model = (
-        load_noise(noise) if noise is not None else _estimate(noisy, before) if level is None else Noise.gaussian(level)
-    )
+    if noise is not None:
+        model, origin = load_noise(noise)
+        require_fit(f"--noise {noise}", origin, noisy, before)
+    else:
+        model = _estimate(noisy, before) if level is None else Noise.gaussian(level)
     try:
         judged = audit(before.pixels, after.pixels, model, channel_axis=before.channel_axis, spatial=before.spatial)
     except ValueError as error:

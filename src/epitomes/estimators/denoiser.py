@@ -259,12 +259,16 @@ class EpitomeDenoiser(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  #
         return X.reshape(len(X), *shape)
 
     def _estimated(self, images: NDArray[Any]) -> Noise:
-        """The noise of all images: the median of their levels."""
+        """The noise of all images: the median of their levels, or where it is not white, that of the typical image."""
         found = [estimate_noise(image, channel_axis=self.channel_axis) for image in images]
         noise = found[0]
         if len(found) > 1:
-            doubts = dict.fromkeys(doubt for one in found for doubt in one.doubts)
-            noise = Noise(sigma=np.median([one.level for one in found]), doubts=tuple(doubts), estimated=True)
+            doubts = tuple(dict.fromkeys(doubt for one in found for doubt in one.doubts))
+            if all(one.is_constant or one.level == 0 for one in found):
+                noise = Noise(sigma=np.median([one.level for one in found]), doubts=doubts, estimated=True)
+            else:
+                typical = sorted(found, key=lambda one: one.level)[len(found) // 2]
+                noise = replace(typical, doubts=doubts, doubt_kinds=())
         if noise.doubts:
             warnings.warn(
                 f"the noise was estimated with low confidence ({noise.describe()}): {noise.doubts[0]} "

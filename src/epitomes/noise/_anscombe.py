@@ -1,10 +1,11 @@
 """The generalised Anscombe transform: Poisson-Gaussian noise becomes nearly Gaussian, with standard deviation 1.
 
 With counts `x = (z - offset) / gain` and reading noise `s = sigma / gain`, the transform is
-`f(x) = 2 sqrt(x + 3/8 + s^2)`, and 0 where the root would be of a negative number. A denoiser then returns about the
-mean of f, which is not f of the mean, so the algebraic inverse is biased. The exact unbiased inverse (Makitalo and Foi,
-2011, 2013) maps a mean of f to the counts whose f has that mean. This mean is tabulated over the Poisson-Gaussian
-distribution, and the table is read backwards.
+`f(x) = 2 sqrt(x + 3/8 + s^2)`, continued below `x = -s^2` by its tangent, so that no pixel is clipped. A denoiser then
+returns about the mean of f, which is not f of the mean, so the algebraic inverse is biased. The exact unbiased inverse
+(Makitalo and Foi, 2011, 2013) maps a mean of f to the counts whose f has that mean. This mean is tabulated over the
+Poisson-Gaussian distribution, and the table is read backwards. An offset that is known roughly leaves pixels below it:
+these are negative counts, whose only noise is that of reading.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln, xlogy
+from scipy.special import gammaln, ndtr, xlogy
 
 from epitomes.checks import Array, as_floats, read_only
 from epitomes.noise.parameters import for_image
@@ -28,7 +29,9 @@ MIN_SERIES_VARIANCE = 100.0  # variance in counts from which the series of the m
 MAX_COUNTS = 1e12  # in the table; above it the first terms of the series are exact
 N_NODES = 4000  # of the table, geometric
 MAX_DEVIATION = 9.0  # standard deviations of the normal distribution that are integrated
-N_POINTS = 401  # of that integral
+N_POINTS = 120  # of that integral
+N_NEGATIVE = 400  # nodes of the table below zero counts
+LINEAR_BELOW = 0.375  # x + 3/8 + s^2 below which the transform is a line, the tangent
 MAX_TABLES = 64  # one per ratio of read noise to gain
 
 
@@ -54,9 +57,9 @@ def anscombe(image: ArrayLike, noise: Noise) -> Array:
 
     Notes
     -----
-    With ``x = (image - offset) / gain`` and ``s = sigma / gain``, the result is ``2 sqrt(x + 3/8 + s^2)``. Below some
-    three counts its noise is weaker than 1 (0.85 at one count, 0.68 at half a count), so denoising at
-    level 1 smooths too much: bin neighbouring pixels first if you can.
+    With ``x = (image - offset) / gain`` and ``s = sigma / gain``, the result is ``2 sqrt(x + 3/8 + s^2)``, continued
+    by its tangent below ``x = -s^2``. Below some three counts its noise is weaker than 1 (0.85 at one count, 0.68 at
+    half a count), so denoising at level 1 smooths too much: bin neighbouring pixels first if you can.
 
     References
     ----------
@@ -87,7 +90,7 @@ def inverse_anscombe(values: ArrayLike, noise: Noise) -> Array:
     Returns
     -------
     ndarray
-        The image whose transform has the mean `values`, never below the offset.
+        The image whose transform has the mean `values`. Where it is below the offset, its noise is the read noise.
 
     See Also
     --------
@@ -163,15 +166,20 @@ def _floats(pixels: Array) -> Floats:
 
 
 def _root(counts: Floats, reading: Floats | float) -> Floats:
-    return np.asarray(2 * np.sqrt(np.maximum(counts + 0.375 + reading**2, 0.0)))
+    shifted = counts + 0.375 + reading**2
+    root = 2 * np.sqrt(np.maximum(shifted, LINEAR_BELOW))
+    return np.asarray(root + np.minimum(shifted - LINEAR_BELOW, 0.0) / math.sqrt(LINEAR_BELOW))
 
 
 def _counts(means: Floats, reading: float) -> Floats:
-    """The counts whose transform has these means; 0 where the mean is below that of darkness."""
+    """The counts whose transform has these means."""
     counts, tabulated = _table(reading)
+    dark_counts, dark_means = _dark_table(reading)
     near = np.interp(means**2, tabulated**2, counts)  # over squares the table is nearly a line
     far = means**2 / 4 - 0.125 - reading**2
-    return np.asarray(np.where(means < tabulated[-1], np.where(means > 0, near, 0.0), far))
+    linear = (means - dark_means[0]) * math.sqrt(LINEAR_BELOW) + dark_counts[0]
+    dark = np.where(means > dark_means[0], np.interp(means, dark_means, dark_counts), linear)
+    return np.asarray(np.where(means < tabulated[0], dark, np.where(means < tabulated[-1], near, far)))
 
 
 @lru_cache(maxsize=MAX_TABLES)
@@ -183,23 +191,38 @@ def _table(reading: float) -> tuple[Floats, Floats]:
     return read_only(counts), read_only(means)
 
 
+@lru_cache(maxsize=MAX_TABLES)
+def _dark_table(reading: float) -> tuple[Floats, Floats]:
+    """The same for negative counts, down to where the transform of all that is read is the tangent."""
+    counts = np.linspace(-(reading**2) - MAX_DEVIATION * reading - 1, 0.0, N_NEGATIVE)
+    return read_only(counts), read_only(_read(counts, reading))
+
+
 def _summed(counts: Floats, reading: float) -> Floats:
     """`sum_k Poisson(k; counts) * E f(k + reading * normal)`."""
     if not counts.size:
         return counts
     k = np.arange(int(counts.max() + 12 * np.sqrt(counts.max()) + 30))
     law = np.exp(xlogy(k, counts[:, None]) - counts[:, None] - gammaln(k + 1))
-    return np.asarray(law @ (_read(k.astype(np.float64), reading) if reading else _root(k.astype(np.float64), 0.0)))
+    return np.asarray(law @ _read(k.astype(np.float64), reading))
 
 
-def _read(k: Floats, reading: float) -> Floats:
-    """`E f(k + reading * normal)`, integrated over the root itself, in which the corner of f is smooth."""
-    middle = k + 0.375 + reading**2
-    low = np.sqrt(np.maximum(middle - MAX_DEVIATION * reading, 0.0))
-    high = np.sqrt(middle + MAX_DEVIATION * reading)
-    root = np.linspace(low, high, N_POINTS)
-    density = np.exp(-(((root**2 - middle) / reading) ** 2) / 2) / (math.sqrt(2 * math.pi) * reading)
-    return np.asarray((4 * root**2 * density).sum(axis=0) * (high - low) / (N_POINTS - 1))
+def _read(x: Floats, reading: float) -> Floats:
+    """`E f(x + reading * normal)`: integrated over the root, and in closed form over the line below it."""
+    if reading == 0:
+        return _root(x, 0.0)
+    corner = -(x + 0.375 + reading**2 - LINEAR_BELOW) / reading  # the normal value at which the line begins
+    low = np.clip(corner, -MAX_DEVIATION, MAX_DEVIATION)[:, None]
+    node, weight = np.polynomial.legendre.leggauss(N_POINTS)
+    normal = low + (MAX_DEVIATION - low) * (node + 1) / 2
+    above = _root(x[:, None] + reading * normal, reading) * _density(normal) @ weight
+    slope = 1 / math.sqrt(LINEAR_BELOW)
+    below = (2 / slope - slope * reading * corner) * ndtr(corner) - slope * reading * _density(corner)
+    return np.asarray(above * (MAX_DEVIATION - low[:, 0]) / 2 + below)
+
+
+def _density(normal: Floats) -> Floats:
+    return np.asarray(np.exp(-(normal**2) / 2) / math.sqrt(2 * math.pi))
 
 
 def _series(counts: Floats, reading: float) -> Floats:

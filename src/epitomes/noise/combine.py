@@ -28,14 +28,13 @@ class Estimate:
         return replace(self.noise, doubts=tuple(map(str, self.doubts)), doubt_kinds=kinds)
 
 
-def over_channels(found: Sequence[Estimate], *, poisson: bool) -> Estimate:
-    """One image from its channels: root mean square of the levels, or parameters per channel if `poisson`."""
+def over_channels(found: Sequence[Estimate]) -> Estimate:
+    """One image from its channels: root mean square of the levels, or parameters per channel if one has a gain."""
     levels = [(each.noise.level, *_interval(each.noise)) for each in found]
     sigma, low, high = (math.hypot(*values) / math.sqrt(len(found)) for values in zip(*levels, strict=True))
     measured = [each.noise.correlation for each in found if each.noise.correlation is not None]
-    values = _stacked(found) if poisson else {"sigma": np.asarray(sigma)}
     noise = Noise(
-        **values,
+        **_per_channel(found) if any(map(_has_gain, found)) else {"sigma": np.asarray(sigma)},
         interval=(low, high),
         correlation=worst(measured) if measured else None,
         parts=_parts(found),
@@ -45,11 +44,17 @@ def over_channels(found: Sequence[Estimate], *, poisson: bool) -> Estimate:
 
 
 def over_planes(found: Sequence[Estimate]) -> Estimate:
-    """One volume from its planes: medians of the parameters, and doubts that most planes share."""
-    lows, highs = zip(*(_interval(each.noise) for each in found), strict=True)
-    gains = [each.noise.gain_interval for each in found if each.noise.gain_interval is not None]
+    """One volume from its planes: medians over those of the more frequent model, and doubts that most planes share."""
+    correlated = [each for each in found if each.noise.blocks is not None]
+    if 2 * len(correlated) > len(found):
+        return _typical(correlated, found)
+    found = [each for each in found if each.noise.blocks is None]
+    growing = [each for each in found if _has_gain(each)]
+    alike = growing if 2 * len(growing) > len(found) else [each for each in found if not _has_gain(each)]
+    lows, highs = zip(*(_interval(each.noise) for each in alike), strict=True)
+    gains = [each.noise.gain_interval for each in alike if each.noise.gain_interval is not None]
     noise = Noise(
-        **{name: np.median(values, axis=0) for name, values in _stacked(found).items()},
+        **{name: np.median(values, axis=0) for name, values in _stacked(alike).items()},
         interval=(min(lows), max(highs)),
         gain_interval=(min(low for low, _ in gains), max(high for _, high in gains)) if gains else None,
         parts=_parts(found),
@@ -68,6 +73,25 @@ def over_pictures(found: Sequence[Estimate], layout: Layout) -> Estimate:
         values[name] = layout.original(stacked.reshape(*layout.stack_shape, *[1] * layout.spatial, *channels))
     noise = Noise(**values, interval=(low, high), parts=_parts(found), estimated=True)
     return Estimate(noise, gather([each.doubts for each in found], layout.noun))
+
+
+def _typical(correlated: Sequence[Estimate], found: Sequence[Estimate]) -> Estimate:
+    """The plane whose correlated noise has the median level."""
+    typical = sorted(correlated, key=lambda each: each.noise.level)[len(correlated) // 2]
+    noise = replace(typical.noise, parts=_parts(found))
+    return Estimate(noise, gather([each.doubts for each in found], "plane", majority=True))
+
+
+def _has_gain(estimate: Estimate) -> bool:
+    return bool(estimate.noise.gain.any())
+
+
+def _per_channel(found: Sequence[Estimate]) -> dict[str, Any]:
+    """The parameters of all channels. One without noise has the least level of the others: stabilisation needs one."""
+    values = _stacked(found)
+    levels = np.array([each.noise.level for each in found])
+    values["sigma"] = np.where(levels > 0, values["sigma"], levels[levels > 0].min())
+    return values
 
 
 def _stacked(found: Sequence[Estimate]) -> dict[str, Any]:

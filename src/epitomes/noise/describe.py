@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from epitomes.noise.planes import Floats
 
 if TYPE_CHECKING:
+    from epitomes.noise.block_spectrum import BlockSpectrum
     from epitomes.noise.model import Noise
 
 MAX_LISTED = 4  # values per channel that are listed in words
@@ -21,7 +22,9 @@ def in_words(noise: Noise) -> str:
         return "no noise"
     interval = "" if noise.interval is None else f" (90 % interval {_span(*noise.interval)})"
     if not noise.gain.any():
-        return f"{'Gaussian' if noise.is_white else 'correlated Gaussian'}, sigma {_values(noise.sigma)}{interval}"
+        kind = "Gaussian" if noise.is_white else "correlated Gaussian"
+        varying = "" if noise.blocks is None or len(noise.blocks.level) == 1 else f", {_varying(noise.blocks.level)}"
+        return f"{kind}, sigma {_values(noise.sigma)}{varying}{interval}"
     gain = "" if noise.gain_interval is None else f" (90 % interval {_span(*noise.gain_interval)})"
     return (
         f"Poisson-Gaussian, gain {_values(noise.gain)}{gain}, offset {_values(noise.offset)}, "
@@ -36,6 +39,7 @@ def in_values(noise: Noise) -> dict[str, Any]:
         "model": "poisson-gaussian" if noise.gain.any() else "gaussian",
         "level": noise.level,
         **{name: None if value is None else _listed(value) for name, value in arrays.items()},
+        "blocks": None if noise.blocks is None else _shape_of(noise.blocks),
         "interval": None if noise.interval is None else list(noise.interval),
         "gain_interval": finite_ends(noise.gain_interval),
         "estimated": noise.estimated,
@@ -52,6 +56,11 @@ def finite_ends(interval: tuple[float, float] | None) -> list[float | None] | No
     return None if interval is None else [end if math.isfinite(end) else None for end in interval]
 
 
+def _shape_of(blocks: BlockSpectrum) -> dict[str, Any]:
+    names = (field.name for field in dataclasses.fields(blocks))
+    return {name: _listed(getattr(blocks, name)) for name in names}
+
+
 def _listed(values: Floats) -> Any:
     return values.tolist() if values.size <= MAX_VALUES else {"shape": list(values.shape)}
 
@@ -64,6 +73,10 @@ def _values(values: Floats) -> str:
         return f"{', '.join(first)} and {last} per channel"
     where = "per channel" if values.ndim == 1 else f"array of shape {values.shape}"
     return f"{_span(values.min(), values.max())} ({where})"
+
+
+def _varying(levels: Floats) -> str:
+    return f"{levels.min():.2g} to {levels.max():.2g} times that, depending on brightness"
 
 
 def _span(low: float, high: float) -> str:

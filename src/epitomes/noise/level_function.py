@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from epitomes.noise.doubts import Doubt
+from epitomes.noise.patch_rows import Indices
 from epitomes.noise.planes import Flags, Floats
 from epitomes.noise.weak_texture import MIN_PATCHES, PatchStatistics, noise_floor
 
@@ -20,6 +21,9 @@ N_REFITS = 5  # least-squares fits to the inliers, which settle sooner
 CONFIDENT = 1.645  # standard errors on either side of a 90 % interval
 MIN_BINS = 4  # needed to trust a line
 MIN_GROWTH = 2.5  # variance of the brightest over the darkest patches from which the slope is well determined
+MAX_TEXTURE = 5.0  # energy of flat patches in the directions of texture over that of the noise, at most bins
+MAX_UNEXPLAINED = 0.25  # share of the misfit of one level that a line must not leave, for the noise to grow
+TWO_LEVELS = 1.25  # times the misfit of the line: two levels that misfit less explain the noise as well
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +33,7 @@ class LevelPoints:
     brightness: Floats
     variance: Floats
     error: Floats  # standard error of the variance, relative to it
+    texture: Floats  # energy in the strong directions of texture over that in the weak ones; 1 for noise alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,17 +54,22 @@ class LevelLine:
         return np.asarray(self.slope * np.asarray(brightness) + self.intercept)
 
 
-def level_points(statistics: PatchStatistics) -> LevelPoints:
-    """One point per bin of brightness. All bins hold equally many patches, so that each can have flat ones."""
+def brightness_bins(statistics: PatchStatistics) -> Indices:
+    """The bin of each patch. All bins hold equally many patches, so that each can have flat ones."""
     n_bins = min(MAX_BINS, max(1, len(statistics) // PATCHES_PER_BIN))
     edges = np.quantile(statistics.mean, np.linspace(0, 1, n_bins + 1)[1:-1])
-    number = np.searchsorted(edges, statistics.mean, side="right")
+    return np.searchsorted(edges, statistics.mean, side="right")
+
+
+def level_points(statistics: PatchStatistics) -> LevelPoints:
+    """One point per bin of brightness, dark ones first; bins with constant patches have none."""
+    number = brightness_bins(statistics)
     rows = []
-    for inside in (statistics.where(number == each) for each in range(n_bins)):
-        if len(inside) >= MIN_PATCHES:  # many patches of equal brightness can leave a bin empty
-            floor = noise_floor(inside)
-            rows.append((floor.mean, floor.variance, math.hypot(floor.error, SYSTEMATIC_ERROR)))
-    return LevelPoints(*np.array(rows, np.float64).reshape(-1, 3).T)
+    for inside in (statistics.where(number == each) for each in np.unique(number)):
+        floor = noise_floor(inside)
+        if len(inside) >= min(MIN_PATCHES, len(statistics)) and floor.variance > 0:
+            rows.append((floor.mean, floor.variance, math.hypot(floor.error, SYSTEMATIC_ERROR), floor.texture))
+    return LevelPoints(*np.array(rows, np.float64).reshape(-1, 4).T)
 
 
 def fit_line(points: LevelPoints) -> LevelLine:
@@ -69,7 +79,7 @@ def fit_line(points: LevelPoints) -> LevelLine:
         if distance := points.brightness[second] - points.brightness[first]:
             slope = float((points.variance[second] - points.variance[first]) / distance)
             candidates.append((slope, float(points.variance[first] - slope * points.brightness[first])))
-    slope, intercept = min(candidates, key=lambda line: _cost(_misfit(points, *line)))
+    slope, intercept = min(candidates, key=lambda line: _costs(_misfit(points, *line)).sum())
     for _ in range(N_REFITS):
         inliers = np.abs(_misfit(points, slope, intercept)) <= OUTLIER
         weight = inliers / (points.error * _expected(points, slope, intercept))
@@ -78,6 +88,24 @@ def fit_line(points: LevelPoints) -> LevelLine:
             return LevelLine(slope, intercept, None, inliers)
         slope, intercept = (float(value) for value in np.linalg.lstsq(A, points.variance * weight, rcond=None)[0])
     return LevelLine(slope, intercept, np.asarray(np.linalg.inv(A.T @ A), np.float64), inliers)
+
+
+def grows(line: LevelLine, points: LevelPoints) -> bool:
+    """Whether the noise grows with brightness: the line explains what neither one level nor two levels explain.
+
+    Two levels are those of two regions, such as the air and the body of a scan. Texture raises the variance of some
+    points, but hardly ever so that all points lie on a growing line.
+    """
+    n = len(points.brightness)
+    if n < MIN_BINS or line.slope - CONFIDENT * line.slope_error <= 0 or np.median(points.texture) > MAX_TEXTURE:
+        return False
+    cost = float(_costs(_misfit(points, line.slope, line.intercept)).sum())
+    of_level = np.stack([_costs(_misfit(points, 0.0, float(level))) for level in points.variance])  # (level, point)
+    one = float(of_level.sum(axis=1).min())
+    order = np.argsort(points.brightness)
+    below = np.cumsum(of_level[:, order], axis=1)[:, :-1]
+    two = float((below.min(axis=0) + (of_level.sum(axis=1)[:, None] - below).min(axis=0)).min())
+    return one >= n and cost <= MAX_UNEXPLAINED * one and TWO_LEVELS * cost <= two
 
 
 def growth(line: LevelLine, points: LevelPoints) -> float:
@@ -122,8 +150,8 @@ def _misfit(points: LevelPoints, slope: float, intercept: float) -> Floats:
     return np.asarray((points.variance - expected) / (points.error * expected))
 
 
-def _cost(misfit: Floats) -> float:
-    """A robust sum of squares: texture can raise a variance and nothing lowers it, so only the cost above is capped."""
+def _costs(misfit: Floats) -> Floats:
+    """Robust squares: texture can raise a variance and nothing lowers it, so only the cost above is capped."""
     above = np.minimum(np.maximum(misfit, 0.0), OUTLIER) ** 2
     below = np.maximum(-misfit, 0.0)
-    return float(np.sum(above + np.where(below > OUTLIER, OUTLIER * (2 * below - OUTLIER), below**2)))
+    return np.asarray(above + np.where(below > OUTLIER, OUTLIER * (2 * below - OUTLIER), below**2))

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from epitomes.checks import positive
 from epitomes.layout import Layout, Place
+from epitomes.noise.block_spectrum import BlockSpectrum
 from epitomes.noise.correlation import NoiseCorrelation
 from epitomes.noise.describe import in_values, in_words
 from epitomes.noise.parameters import as_parameter, for_image, of_picture, require_same_axes, root_mean_square
@@ -30,7 +32,7 @@ class Noise:
 
     The variance of a pixel of mean ``x`` is ``sigma**2 + gain * max(x - offset, 0)``. With ``gain = 0`` the noise is
     Gaussian; with ``gain > 0`` it is Poisson-Gaussian, and `sigma` is the read noise. Use the constructors `gaussian`,
-    `map`, `poisson_gaussian` and `from_spectrum`, or `estimate_noise`.
+    `map`, `poisson_gaussian`, `from_spectrum` and `from_blocks`, or `estimate_noise`.
 
     Parameters
     ----------
@@ -40,6 +42,9 @@ class Noise:
     spectrum : ndarray, optional
         Shape of the noise in frequency, ``(H, W)`` in the order of `numpy.fft.fft2`, with mean 1. The variance at each
         frequency is ``sigma**2 * spectrum``. None for white noise.
+    blocks : BlockSpectrum, optional
+        Shape of correlated noise for images of any size, with its level over brightness and the covariance of the
+        channels. Only one of `spectrum` and `blocks` can be given.
     interval : tuple of float, optional
         90 % confidence interval of `level`. None if the noise was not estimated.
     gain_interval : tuple of float, optional
@@ -48,7 +53,8 @@ class Noise:
         Short sentences that say why the estimate may be wrong; empty if it is reliable.
     doubt_kinds : tuple of str
         One word for each of `doubts`, for programs: "growth" (with brightness), "no growth", "texture", "clipped",
-        "quantised", "tiny", "jpeg", "demosaicked", "correlated", "few levels", "narrow", "constant" or "noiseless".
+        "quantised", "tiny", "jpeg", "demosaicked", "correlated", "few levels", "narrow", "regions", "moved",
+        "constant" or "noiseless".
     parts : tuple of Noise
         Estimates of each channel, plane or picture; empty if there is only one.
     correlation : NoiseCorrelation, optional
@@ -77,6 +83,7 @@ class Noise:
     gain: Floats = field(default_factory=_zero)
     offset: Floats = field(default_factory=_zero)
     spectrum: Floats | None = None
+    blocks: BlockSpectrum | None = None
     interval: tuple[float, float] | None = None
     gain_interval: tuple[float, float] | None = None
     doubts: tuple[str, ...] = ()
@@ -96,6 +103,8 @@ class Noise:
             if self.gain.any():
                 raise ValueError("noise with a spectrum needs gain 0: whiten images before they are stabilised")
             object.__setattr__(self, "spectrum", normalised(self.spectrum)[0])
+        if self.blocks is not None and (self.gain.any() or self.spectrum is not None):
+            raise ValueError("noise with blocks has its own level over brightness: leave out gain and spectrum")
 
     @classmethod
     def gaussian(cls, sigma: ArrayLike) -> Noise:
@@ -216,6 +225,29 @@ class Noise:
         return cls(sigma=np.asarray(sigma), spectrum=spectrum)
 
     @classmethod
+    def from_blocks(cls, blocks: BlockSpectrum) -> Noise:
+        """Describe correlated noise by the frequencies of small blocks, as `estimate_noise` finds it in photographs.
+
+        Parameters
+        ----------
+        blocks : BlockSpectrum
+            Covariance of the channels at every frequency, and the level over brightness.
+
+        Returns
+        -------
+        Noise
+            The noise model, for images of any size with as many channels.
+
+        Examples
+        --------
+        >>> from epitomes import Noise
+        >>> from epitomes.noise import BlockSpectrum
+        >>> Noise.from_blocks(BlockSpectrum.white(25.0, n_channels=3))
+        <Noise: correlated Gaussian, sigma 5, 5 and 5 per channel>
+        """
+        return cls(sigma=blocks.sigma if blocks.n_channels > 1 else blocks.sigma[0], blocks=blocks)
+
+    @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Noise:
         """Read a noise model that `save` wrote.
 
@@ -286,7 +318,7 @@ class Noise:
     @property
     def is_white(self) -> bool:
         """Whether the noise of neighbouring pixels is independent."""
-        return self.spectrum is None
+        return self.spectrum is None and self.blocks is None
 
     @property
     def is_constant(self) -> bool:
@@ -318,7 +350,45 @@ class Noise:
         sigma, gain, offset = (
             for_image(name, getattr(self, name), means.shape, layout) for name in ("sigma", "gain", "offset")
         )
-        return np.broadcast_to(_deviation(means, sigma, gain, offset), means.shape)
+        deviation = np.broadcast_to(_deviation(means, sigma, gain, offset), means.shape)
+        if self.blocks is None:
+            return deviation
+        if layout is not None and layout.channel_axis is not None:
+            means = np.moveaxis(means, layout.channel_axis, -1)
+        if self.blocks.n_channels == 1:
+            return deviation * self.blocks.level_map(means)
+        axis = -1 if layout is None or layout.channel_axis is None else layout.channel_axis
+        return deviation * np.expand_dims(self.blocks.level_map(means.mean(axis=-1)), axis)
+
+    def times(self, factor: float) -> Noise:
+        """Return the model of noise that is stronger or weaker everywhere.
+
+        Parameters
+        ----------
+        factor : float
+            Ratio of the standard deviations.
+
+        Returns
+        -------
+        Noise
+            The noise model. Poisson-Gaussian noise of other strength has another gain, not another offset.
+
+        Examples
+        --------
+        >>> from epitomes import Noise
+        >>> Noise.gaussian(25).times(0.8)
+        <Noise: Gaussian, sigma 20>
+        """
+        by = positive("factor", factor)
+        return replace(
+            self,
+            sigma=self.sigma * by,
+            gain=self.gain * by**2,
+            blocks=None if self.blocks is None else self.blocks.times(by),
+            interval=None if self.interval is None else (self.interval[0] * by, self.interval[1] * by),
+            gain_interval=None,
+            parts=tuple(part.times(by) for part in self.parts),
+        )
 
     def at(self, place: Place, layout: Layout) -> Noise:
         """Select the noise of one picture of a stack.
@@ -379,7 +449,8 @@ class Noise:
         -----
         Gaussian noise of varying level is divided by its level and multiplied by the root mean square of all levels.
         Poisson-Gaussian noise goes through `anscombe`, and back through `inverse_anscombe`. Noise with a spectrum is
-        whitened, plane by plane and channel by channel.
+        whitened, plane by plane and channel by channel. Noise with blocks is left as it is: methods take its shape from
+        ``stabilised.blocks``.
 
         Examples
         --------

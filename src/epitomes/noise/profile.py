@@ -6,12 +6,15 @@ import dataclasses
 import json
 import math
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from epitomes.files import write_atomically
+from epitomes.noise.block_spectrum import BlockSpectrum
 from epitomes.noise.correlation import NoiseCorrelation
 from epitomes.noise.describe import finite_ends
 from epitomes.noise.model import Noise
@@ -21,18 +24,59 @@ VERSION = 1
 MAX_VALUES = 2**16  # in an array
 MAX_BYTES = 2**26  # of a file: far more than any profile needs
 ARRAYS = ("sigma", "gain", "offset", "brightness", "spectrum")
+BLOCKS = tuple(field.name for field in dataclasses.fields(BlockSpectrum))
 FIELDS = {field.name for field in dataclasses.fields(Noise)}
 
 
-def write_profile(noise: Noise, path: str | os.PathLike[str], *, overwrite: bool) -> None:
-    """Write `noise` to a new file, whole or not at all."""
-    values = {"format": FORMAT, "version": VERSION, **values_of_noise(noise)}
+@dataclass(frozen=True)
+class Origin:
+    """The kind of image that noise was measured on: its units are those of the noise."""
+
+    dtype: str | None = None  # None: any
+    n_channels: int | None = None  # 1 without an axis of channels; None: any number
+
+    @classmethod
+    def of(cls, pixels: NDArray[Any], channel_axis: int | None) -> Origin:
+        return cls(str(pixels.dtype), 1 if channel_axis is None else pixels.shape[channel_axis])
+
+    @classmethod
+    def implied(cls, noise: Noise) -> Origin:
+        """What the noise alone says: whether it is that of several channels."""
+        if noise.blocks is not None:
+            return cls(None, noise.blocks.n_channels)
+        return cls(None, noise.sigma.size if noise.sigma.ndim == 1 else None)
+
+    def fits(self, other: Origin) -> bool:
+        """Whether noise of this origin describes that of the other; floats of different precision are alike."""
+        same_units = None in (self.dtype, other.dtype) or _units(self.dtype) == _units(other.dtype)
+        return same_units and (None in (self.n_channels, other.n_channels) or self.n_channels == other.n_channels)
+
+    def __str__(self) -> str:
+        channels = (
+            "" if self.n_channels is None else "1 channel" if self.n_channels == 1 else f"{self.n_channels} channels"
+        )
+        return " with ".join(word for word in (self.dtype, channels) if word)
+
+
+def _units(dtype: str | None) -> str | None:
+    return "float" if dtype in ("float16", "float32", "float64") else dtype
+
+
+def write_profile(noise: Noise, path: str | os.PathLike[str], *, overwrite: bool, origin: Origin | None = None) -> None:
+    """Write `noise` to a new file, whole or not at all; with its origin if that is known."""
+    known = {} if origin is None else {"origin": dataclasses.asdict(origin)}
+    values = {"format": FORMAT, "version": VERSION, **known, **values_of_noise(noise)}
     text = json.dumps(values, indent=1, allow_nan=False) + "\n"
     write_atomically(Path(path), text.encode(), overwrite=overwrite)
 
 
 def read_profile(path: str | os.PathLike[str]) -> Noise:
-    """Read a file that `write_profile` wrote."""
+    """Read the noise from a file that `write_profile` wrote."""
+    return read_with_origin(path)[0]
+
+
+def read_with_origin(path: str | os.PathLike[str]) -> tuple[Noise, Origin]:
+    """The same with what the noise was measured on."""
     path = Path(path)
     with path.open("rb") as file:
         content = file.read(MAX_BYTES + 1)
@@ -44,7 +88,9 @@ def read_profile(path: str | os.PathLike[str]) -> Noise:
             raise ValueError('it lacks "format": "epitomes noise"')
         if (version := values.pop("version", None)) != VERSION:
             raise ValueError(f"its version is {version!r}, and this library reads version {VERSION}")
-        return noise_from(values)
+        origin = _origin(values.pop("origin", None))
+        noise = noise_from(values)
+        return noise, Origin.implied(noise) if origin is None else origin
     except (ValueError, TypeError, RecursionError) as error:  # JSON and Unicode errors are ValueErrors
         raise ValueError(f"{path} is not a noise profile: {error}; write one with Noise.save") from None
 
@@ -62,6 +108,7 @@ def values_of_noise(noise: Noise) -> dict[str, Any]:
         values[name] = None if array is None else array.tolist()
     return {
         **values,
+        "blocks": None if noise.blocks is None else {name: getattr(noise.blocks, name).tolist() for name in BLOCKS},
         "interval": None if noise.interval is None else list(noise.interval),
         "gain_interval": finite_ends(noise.gain_interval),
         "doubts": list(noise.doubts),
@@ -86,6 +133,7 @@ def noise_from(values: Any) -> Noise:
         raise ValueError("parts must be a list, and estimated true or false")
     return Noise(
         **arrays,
+        blocks=_blocks(values["blocks"]),
         interval=_interval("interval", values["interval"]),
         gain_interval=_interval("gain_interval", values["gain_interval"]),
         doubts=_strings("doubts", values["doubts"]),
@@ -96,11 +144,33 @@ def noise_from(values: Any) -> Noise:
     )
 
 
+def _origin(value: Any) -> Origin | None:
+    if value is None:
+        return None
+    names = [field.name for field in dataclasses.fields(Origin)]
+    if not isinstance(value, dict) or set(value) != set(names):
+        raise ValueError(f"origin must have the fields {' and '.join(names)}")
+    dtype, n_channels = (value[name] for name in names)
+    if not isinstance(dtype, str | None) or not isinstance(n_channels, int | None):
+        raise ValueError(
+            f"origin must be the name of a dtype and a number of channels, got {dtype!r} and {n_channels!r}"
+        )
+    return Origin(dtype, n_channels)
+
+
 def _array(name: str, value: Any) -> Any:
     array = np.asarray(value)
     if array.dtype.kind not in "fiu" or array.size > MAX_VALUES:
         raise ValueError(f"{name} must be a number or a list of numbers, at most {MAX_VALUES}")
     return array
+
+
+def _blocks(value: Any) -> BlockSpectrum | None:
+    if value is None:
+        return None
+    if not isinstance(value, dict) or set(value) != set(BLOCKS):
+        raise ValueError(f"blocks must have the fields {', '.join(BLOCKS)}")
+    return BlockSpectrum(**{name: _array(name, value[name]) for name in BLOCKS})
 
 
 def _strings(name: str, value: Any) -> tuple[str, ...]:

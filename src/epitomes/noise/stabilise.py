@@ -23,12 +23,13 @@ from epitomes.noise.planes import Floats
 from epitomes.noise.spectrum import filtered, whitening_filter
 
 if TYPE_CHECKING:
+    from epitomes.noise.block_spectrum import BlockSpectrum
     from epitomes.noise.model import Noise
 
 
 @dataclass(frozen=True, eq=False)
 class Stabilised:
-    """A picture whose noise is white and Gaussian, and the way back.
+    """A picture whose noise is white and Gaussian, or correlated as `blocks` say, and the way back.
 
     Parameters
     ----------
@@ -41,6 +42,8 @@ class Stabilised:
         The way back for float64 arrays; None if nothing was done.
     dtype : dtype, optional
         Type of the pixels that `back` returns; None if nothing was done.
+    blocks : BlockSpectrum, optional
+        Shape of the noise if it was left as it is, correlated; None if it is white.
 
     See Also
     --------
@@ -61,6 +64,7 @@ class Stabilised:
     sigma: float
     inverse: Callable[[Floats], Floats] | None = None
     dtype: np.dtype[Any] | None = None
+    blocks: BlockSpectrum | None = None
 
     def back(self, image: ArrayLike) -> NDArray[Any]:
         """Transform a stabilised picture, for example a denoised one, back to the original units.
@@ -91,6 +95,9 @@ def stabilise(noise: Noise, picture: ArrayLike, spatial: int | None) -> Stabilis
     if noise.is_constant:
         return Stabilised(np.asarray(picture), noise.level)
     pixels = as_floats("picture", picture)
+    if noise.blocks is not None:
+        noise.blocks.require_channels(pixels.shape)
+        return Stabilised(pixels, noise.level, blocks=noise.blocks)
     gain, offset, sigma = (for_image(name, getattr(noise, name), pixels.shape) for name in ("gain", "offset", "sigma"))
     _require_noise_everywhere(gain, sigma)
     if gain.any():

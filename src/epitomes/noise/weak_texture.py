@@ -19,6 +19,7 @@ from epitomes.noise.patch_rows import WIDTH, Indices, cosine_basis, patch_view, 
 from epitomes.noise.planes import Flags, Floats
 
 N_WEAK = 4  # directions in which noise is measured
+N_STRONG = WIDTH**2 - 1 - N_WEAK  # all others but that of constant patches
 FLAT_SHARE = 0.1  # share of patches, the flattest, on which the directions are learned
 MAX_PATCHES = 2**19  # patches that are measured; of larger images, every k-th line of patches
 MAX_TRAINING = 2**16  # patches among which the flat ones are chosen, at most twice as many
@@ -56,6 +57,7 @@ class NoiseFloor:
     error: float  # standard error of the variance, relative to it
     mean: float  # brightness of these patches
     share: float  # share of patches, the flattest, that agree with the variance within 10 %; small under texture
+    texture: float  # their energy in the strong directions over that in the weak ones; about 1 for white noise alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +96,7 @@ def noise_floor(statistics: PatchStatistics) -> NoiseFloor:
     Texture only adds energy, so every set bounds the noise from above. Small sets are flatter, large ones more certain.
     Flatness is measured in two ways: shading dominates the plain energy, fine detail counts more in the relative one.
     """
-    best, least_bound = NoiseFloor(0.0, 0.0, 0.0, 1.0), math.inf
+    best, least_bound = NoiseFloor(0.0, 0.0, 0.0, 1.0, 1.0), math.inf
     for texture in statistics.textures:
         order = np.argsort(texture, kind="stable")
         energy, tile = statistics.energy[order], statistics.tile[order]
@@ -103,14 +105,14 @@ def noise_floor(statistics: PatchStatistics) -> NoiseFloor:
             sizes.append(sizes[-1] // 2)
         variances = [float(energy[:size].mean()) for size in sizes]
         if variances[-1] <= ROUNDING:
-            return NoiseFloor(0.0, 0.0, float(statistics.mean[order[: sizes[-1]]].mean()), 1.0)
+            return NoiseFloor(0.0, 0.0, float(statistics.mean[order[: sizes[-1]]].mean()), 1.0, 1.0)
         for size, variance in zip(sizes, variances, strict=True):
             error = _relative_error(energy[:size], tile[:size], variance)
             if variance * (1 + BOUND_ERRORS * error) < least_bound:
                 least_bound = variance * (1 + BOUND_ERRORS * error)
                 agreeing = max(n for n, other in zip(sizes, variances, strict=True) if other <= 1.1 * variance)
-                mean = float(statistics.mean[order[:size]].mean())
-                best = NoiseFloor(variance, error, mean, agreeing / sizes[0])
+                mean, strong = (float(each[order[:size]].mean()) for each in (statistics.mean, statistics.textures[0]))
+                best = NoiseFloor(variance, error, mean, agreeing / sizes[0], strong / N_STRONG / variance)
     return best
 
 
@@ -134,7 +136,7 @@ def highest_frequencies() -> Directions:
     """For images too small to learn from: the highest frequencies are weak, because natural images are smooth."""
     basis, frequency = cosine_basis()
     directions = basis[np.argsort(frequency, kind="stable")].T
-    return Directions(directions[:, -N_WEAK:], directions[:, 1:-N_WEAK], np.ones(WIDTH**2 - 1 - N_WEAK))
+    return Directions(directions[:, -N_WEAK:], directions[:, 1:-N_WEAK], np.ones(N_STRONG))
 
 
 class PatchSet:

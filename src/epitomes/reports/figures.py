@@ -56,6 +56,7 @@ AUDIT = {
     "gradient_correlation": "Correlation of the squared residual with edge strength",
     "leak": "Share of pixels with structure in the residual",
     "clipped": "Share of clipped pixels, left out",
+    "unchanged": "Image returned as it was",
 }
 ERROR = {
     "level": "Coverage of the intervals",
@@ -139,7 +140,7 @@ def evidence_tables(numbers: Mapping[str, Any]) -> list[Table]:
         table("Noise", _without(noise, "doubts", "parts"), NOISE),
         table("Error, estimated without the clean image (SURE)", sure, SURE),
         table("Error of the pixels, estimated", _without(error, "sure"), ERROR),
-        table("Audit of the residual", _without(audit, "verdict", "reasons", "advice"), AUDIT),
+        table("Audit of the residual", _without(audit, "verdict", "reasons", "reason_kinds", "advice"), AUDIT),
     ]
     return [one for one in tables if one.rows]
 

@@ -56,8 +56,9 @@ def summarise(data: ReportData) -> Summary:
     """Sum a report up."""
     headlines = (_noise(data), _gain(data), _method(data), _time(data))
     if np.array_equal(data.noisy, data.restored):
-        explanation = "The denoised image equals the noisy image."
-        return Summary("none", "Nothing removed", explanation, headlines, ())
+        explanation = "No noise was found: the image was returned as it was."
+        doubts = () if data.audit is None else _shown(_audit_doubts(data))
+        return Summary("none", "Nothing removed", explanation, headlines, doubts)
     doubts = find_doubts(data)
     if doubts:
         many = f"There are {len(doubts)} reasons for doubt." if len(doubts) > 1 else "There is one reason for doubt."
@@ -74,12 +75,15 @@ def find_doubts(data: ReportData) -> tuple[Doubt, ...]:
         found.append(Doubt(reason, "Compare both images before you use the result, and try another preset."))
     if data.noise is not None:
         found += [Doubt(reason, SET_SIGMA) for reason in data.noise.doubts]
-    return tuple(Doubt(sentence(one.reason), sentence(one.next_step)) for one in found[:MOST_DOUBTS])
+    return _shown(found)
 
 
 def estimate_gain(data: ReportData) -> Gain | None:
-    """Compute the estimated PSNR minus that of the noisy image, `10 log10(peak^2 / mean(sigma^2))`."""
-    if data.sure is None or data.level == 0:
+    """Compute the estimated PSNR minus that of the noisy image, `10 log10(peak^2 / mean(sigma^2))`.
+
+    An estimate whose interval has no lower end says nothing.
+    """
+    if data.sure is None or data.level == 0 or data.sure.interval[0] == -math.inf:
         return None
     noisy = 20 * math.log10(data.sure.peak / data.level)
     return Gain(*(psnr - noisy for psnr in (data.sure.psnr, *data.sure.interval)))
@@ -94,6 +98,11 @@ def sentence(words: str) -> str:
     """Begin with a capital and end with a full stop."""
     text = words.strip()
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
+
+
+def _shown(found: list[Doubt]) -> tuple[Doubt, ...]:
+    """The first few doubts, in sentences."""
+    return tuple(Doubt(sentence(one.reason), sentence(one.next_step)) for one in found[:MOST_DOUBTS])
 
 
 def _audit_doubts(data: ReportData) -> list[Doubt]:

@@ -242,6 +242,7 @@ class Plan:
                 found = self.method.run(
                     np.ascontiguousarray(even.image[plane]),
                     even.sigma,
+                    blocks=even.blocks,
                     channels=channels,
                     seed=seed,
                     threads=threads,

@@ -6,7 +6,7 @@ import math
 import os
 import time as clock
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from epitomes.checks import RNG, Array, as_floats, as_seed, one_of, positive, re
 from epitomes.epitome import Epitome
 from epitomes.formats import Picture
 from epitomes.layout import Layout
-from epitomes.noise import Noise, estimate_noise
+from epitomes.noise import Noise, estimate_noise, find_impulses
 from epitomes.restoration._plan import Plan, require_run
 from epitomes.restoration.contrast import variance
 from epitomes.restoration.masks import as_mask, filled
@@ -51,8 +51,9 @@ def denoise(
 ) -> NDArray[Any]:
     """Denoise an image, volume or stack by groups of similar patches and an epitome.
 
-    The noise is estimated from the image unless `sigma` or `noise` is given. The method is chosen by trials on tiles of
-    the image unless `method`, `preset` or `epitome` is given.
+    The noise is estimated from the image unless `sigma` or `noise` is given: white, growing with brightness, or
+    correlated as in photographs; salt and pepper and hot pixels are then replaced, too. The method is chosen by trials
+    on tiles of the image unless `method`, `preset` or `epitome` is given, or the noise is correlated.
 
     Parameters
     ----------
@@ -202,6 +203,7 @@ def restore(
     request = Request.of(image, channel_axis, spatial, mask)
     require_run(threads, callback)
     known, how = _noise_of(sigma, noise), as_method(method, preset, epitome, time)
+    request, notes = request.without_impulses() if known is None else (request, ())
     planned = PLANNING if how is None else ESTIMATING if known is None else 0.0
     chosen = _plan(
         request,
@@ -212,7 +214,7 @@ def restore(
         threads=threads,
         callback=within(callback, 0.0, planned),
     )
-    return chosen.run(
+    restored = chosen.run(
         request.given,
         mask=request.mask,
         fill=fill,
@@ -220,6 +222,7 @@ def restore(
         threads=threads,
         callback=within(callback, planned, 1.0),
     )
+    return replace(restored, notes=(*notes, *restored.notes)) if notes else restored
 
 
 def plan(
@@ -268,9 +271,10 @@ def plan(
     """
     request = Request.of(image, channel_axis, spatial, mask)
     require_run(threads, callback)
+    known = _noise_of(sigma, noise)
     return _plan(
-        request,
-        _noise_of(sigma, noise),
+        request.without_impulses()[0] if known is None else request,
+        known,
         as_method(method, preset, epitome, time),
         time=time,
         seed=as_seed(rng),
@@ -316,6 +320,17 @@ class Request:
         pixels = self.given if self.mask is None else filled(self.given, self.mask, self.layout)
         require_finite("image", pixels)
         return pixels
+
+    def without_impulses(self) -> tuple[Request, tuple[str, ...]]:
+        """The request with impulses replaced by their neighbours, and a note; itself if there are none."""
+        layout = self.layout
+        found = find_impulses(self.pixels, channel_axis=layout.channel_axis, spatial=layout.spatial)
+        if self.mask is not None:
+            found = replace(found, mask=found.mask & ~self.mask)
+        if not found.mask.any():
+            return self, ()
+        note = f"{found.describe()}: their neighbours took their place before the noise was removed"
+        return replace(self, given=filled(self.given, found.mask, layout)), (note,)
 
 
 def _looks_coloured(shape: tuple[int, ...]) -> bool:
@@ -428,6 +443,8 @@ def _plan(
         reason = "no noise was found"
     elif layout.spatial == 1:
         reason = "signals are denoised by the paper's method"
+    elif noise.blocks is not None or any(part.blocks is not None for part in noise.parts):
+        reason = "the noise is correlated, and presets are compared on white noise only"
     elif left is not None and left <= 0:
         reason = f"estimating the noise took all of the {time:g} s allowed"
     if reason is not None:

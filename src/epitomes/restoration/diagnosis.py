@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,10 +32,12 @@ def report_data(
     plane = ShownPlane.of(restored.noisy, restored.estimate, restored.noise, restored.layout, restored.plan.method)
     noisy, image, noise = plane.noisy, plane.image, plane.noise
     channel_axis = plane.channel_axis
-    large, noisy_plane = min(noisy.shape[:2]) >= LEAST_SIDE, noise.level > 0
+    large = min(noisy.shape[:2]) >= LEAST_SIDE
+    judged = noise.level > 0 or bool(np.array_equal(noisy, image))
     again = Plan(method=restored.plan.method, noise=noise, layout=Layout.of(noisy.shape, channel_axis))
+    found = audit(noisy, image, noise, channel_axis=channel_axis) if large and judged else None
     errors = None
-    if large and noisy_plane and noise.is_constant and not restored.unchanged:
+    if found is not None and found.model_fits and noise.is_constant and not restored.unchanged:
         calls = iter(range(PROBES))
 
         def denoiser(pixels: NDArray[Any]) -> NDArray[Any]:
@@ -47,8 +50,8 @@ def report_data(
     notes = list(restored.notes) + plane.notes
     if not large:
         notes.append(TOO_SMALL)
-    elif noisy_plane and not noise.is_constant:
-        notes.append("The noise level varies over the image, and the error was not estimated.")
+    elif noise.level > 0 and errors is None and not restored.unchanged:
+        notes.append(f"The error was not estimated: {_why_not(noise)}.")
     return ReportData(
         noisy=noisy,
         restored=image,
@@ -56,7 +59,7 @@ def report_data(
         sigma=plane.sigma,
         name=name,
         command=command,
-        audit=audit(noisy, image, noise, channel_axis=channel_axis) if large and noisy_plane else None,
+        audit=found,
         sure=None if errors is None else errors.sure,
         error=errors,
         epitome=restored.epitome,
@@ -167,7 +170,7 @@ class ShownPlane:
         if layout.channel_axis is not None and before.shape[-1] != COLOURS:
             if before.shape[-1] > 1:
                 notes.append(f"This is channel 0 of {before.shape[-1]}.")
-            noise = noise if noise.is_constant else Noise.map(noise.std(after)[..., 0])
+            noise = _of_first_channel(noise, after)
             before, after = before[..., 0], after[..., 0]
         return cls(before, after, noise, notes)
 
@@ -181,6 +184,22 @@ class ShownPlane:
         """Standard deviation of the noise: a number, or a map."""
         sigma = self.noise.std(self.image)
         return float(sigma.flat[0]) if self.noise.is_constant else sigma
+
+
+def _of_first_channel(noise: Noise, image: NDArray[Any]) -> Noise:
+    """The noise of channel 0 of an image `(H, W, C)`."""
+    if noise.is_constant:
+        return noise
+    if noise.blocks is not None:
+        first = np.eye(noise.blocks.n_channels)[:1]
+        return Noise.from_blocks(noise.blocks.turned(first))
+    return replace(noise, sigma=noise.std(image)[..., 0], gain=np.zeros(()), offset=np.zeros(()), brightness=None)
+
+
+def _why_not(noise: Noise) -> str:
+    if not noise.is_white:
+        return "the noise is correlated"
+    return "the noise model does not fit the image" if noise.is_constant else "the noise level varies over the image"
 
 
 def _how(method: Method | None, shape: tuple[int, ...], layout: Layout) -> str:

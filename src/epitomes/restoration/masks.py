@@ -37,15 +37,36 @@ def as_mask(mask: ArrayLike, layout: Layout) -> Flags:
 
 
 def filled(image: Pixels, mask: Flags, layout: Layout) -> Pixels:
-    """A copy with good pixels in place of the bad ones: those that a mirror at the edge of the mask shows.
+    """A copy with good pixels in place of the bad ones.
 
-    Smooth values would do for their neighbours, but they hold no noise and would spoil its estimate.
+    A bad pixel among good ones gets the median of its neighbours. In larger holes it gets the pixel that a mirror at
+    the edge of the mask shows: smooth values would do for its neighbours, but they hold no noise and would spoil its
+    estimate.
     """
     pixels = np.array(image)
     for plane, bad in zip(_planes(pixels, layout), _planes(mask, layout), strict=True):
         if bad.any() and not bad.all():
-            plane[bad] = _mirrored(plane, bad)
+            values = _mirrored(plane, bad)
+            if plane.ndim == 2:
+                middle, among_good = _median_beside(plane, bad)
+                values = np.where(among_good, middle, values)
+            plane[bad] = values
     return pixels
+
+
+def _median_beside(plane: Pixels, bad: Flags) -> tuple[Pixels, Flags]:
+    """The median of the good neighbours of each bad pixel, and whether at least half of its neighbours are good.
+
+    It is a pixel of the image: of two in the middle, the upper and the lower one by turns, as on a chessboard.
+    """
+    rows, columns = np.nonzero(bad)
+    values, hidden = np.pad(plane, 1), np.pad(bad, 1, constant_values=True)
+    last = np.inf if plane.dtype.kind == "f" else np.iinfo(plane.dtype).max
+    beside = [(rows + i, columns + j) for i in range(3) for j in range(3) if (i, j) != (1, 1)]
+    ranked = np.sort([np.where(hidden[place], last, values[place]) for place in beside], axis=0)
+    good = len(beside) - np.sum([hidden[place] for place in beside], axis=0)
+    rank = np.maximum(good - 1 + (rows + columns) % 2, 0) // 2
+    return ranked[rank, np.arange(len(rows))], good >= len(beside) / 2
 
 
 def _mirrored(plane: Pixels, bad: Flags) -> Pixels:

@@ -1,4 +1,4 @@
-"""Methods: small frozen objects that denoise one picture with white noise of a known level."""
+"""Methods: small frozen objects that denoise one picture with noise of one known level."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Protocol, runtime_checkable
 from epitomes.checks import Array
 from epitomes.epitome import Epitome
 from epitomes.learn import Fit
+from epitomes.noise import BlockSpectrum
 
 Callback = Callable[[float, str], None]
 """Progress: ``callback(fraction, stage)`` with a fraction between 0 and 1 and a few words for people."""
@@ -104,6 +105,7 @@ class Method(Protocol):
         image: Array,
         sigma: float,
         *,
+        blocks: BlockSpectrum | None = None,
         channels: bool = False,
         seed: int = 0,
         threads: int | None = None,
@@ -116,7 +118,9 @@ class Method(Protocol):
         image : ndarray
             Picture of any real dtype, channels last if there are any.
         sigma : float
-            Standard deviation of its noise, which is white and Gaussian.
+            Standard deviation of its noise, which is Gaussian.
+        blocks : BlockSpectrum, optional
+            Shape of the noise if it is correlated, with one level at every brightness; None if it is white.
         channels : bool, default: False
             Whether the last axis holds channels.
         seed : int, default: 0

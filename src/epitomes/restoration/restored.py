@@ -94,7 +94,7 @@ class Restored:
         Returns
         -------
         Audit
-            Verdict, reasons and numbers.
+            Verdict, reasons and numbers. Its `headline` says so if nothing was removed.
 
         See Also
         --------

@@ -1,4 +1,4 @@
-"""audit: judge a denoised image by its residual, which should be the noise and nothing else.
+"""audit: judge a denoised image by its residual, which should be the noise and nothing else, and the noise model.
 
 The limits were chosen on photographs of the Berkeley set, grey, 256 x 256, with noise of 5 to 50 grey levels of 255;
 `python -m benchmarks audit` judges them on others.
@@ -15,16 +15,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from epitomes.checks import Array, as_floats
+from epitomes.checks import as_floats
 from epitomes.noise.model import Noise
-from epitomes.noise.planes import MAX_PLANES, evenly_spaced
-from epitomes.validation.planes import Floats, as_noise, doubles, levels, pixels_in, plane_layout, unclipped
+from epitomes.validation.contradictions import contradictions, unremoved
+from epitomes.validation.evened import judged_planes
+from epitomes.validation.planes import Floats, as_noise, pixels_in, plane_layout
 from epitomes.validation.residual import EDGE_SHARE, LEAK_WIDTH, Measures, measure
 
-MAX_LEAK = 0.003  # share of the pixels, besides one window by chance
-MAX_EDGES = 1.1  # over sigma^2, like the next; chance in an image of this size is added to these limits
-MAX_VARIANCE = 1.03
 MIN_TAKEN = 0.9  # over what a linear filter would remove
+MODEL_KINDS = ("impulses", "correlated", "brightness", "regions", "low", "high", "unremoved")  # of reasons
+NOTHING = "No noise was found: the image was returned as it was."
+OVERSMOOTHED = (
+    "Oversmoothed: use a smaller noise level or another method, or check that the noise level is not too low."
+)
+UNDERSMOOTHED = "Undersmoothed: use a larger noise level, or check that the noise level is not too high."
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a good residual has at most; chance in an image of this size is added."""
+
+    leak: float  # share of the pixels, besides one window by chance
+    edges: float  # over the variance of the noise, like the next
+    variance: float
+
+
+WHITE = Limits(leak=0.003, edges=1.1, variance=1.03)
+BLOCKS = Limits(leak=0.3, edges=1.6, variance=2.2)  # whitening makes lost detail stronger where noise is weak
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -34,11 +51,19 @@ class Audit:
     Parameters
     ----------
     verdict : {"pass", "warn"}
-        Whether the residual looks like the noise.
+        Whether the image agrees with the noise model, and the residual looks like the noise.
     reasons : tuple of str
         Reasons for a warning; empty if there is none.
+    reason_kinds : tuple of str
+        One word for each of `reasons`, for programs. The noise model is wrong: "impulses", "correlated", "brightness"
+        (the level differs with it), "regions" (between them), "low" or "high" (the level is too low or too high).
+        Nothing was removed from noise: "unremoved". Otherwise "structure", "edges", "variance" (oversmoothed), "left"
+        or "left fine" (undersmoothed).
     advice : tuple of str
-        What to try.
+        What to try: one sentence for each reason against the noise model, otherwise one for oversmoothed and one for
+        undersmoothed results.
+    unchanged : bool
+        Whether the restored image is the noisy one.
     variance : float
         Variance of the residual: near 1, and less where texture is as strong as noise.
     taken : float
@@ -80,7 +105,9 @@ class Audit:
 
     verdict: str
     reasons: tuple[str, ...]
+    reason_kinds: tuple[str, ...]
     advice: tuple[str, ...]
+    unchanged: bool
     variance: float
     taken: float
     taken_fine: float
@@ -93,6 +120,16 @@ class Audit:
     clipped: float
     leak_map: Floats
     planes: tuple[int, ...] = ()
+
+    @property
+    def model_fits(self) -> bool:
+        """Whether nothing speaks against the noise model; otherwise errors cannot be estimated with it."""
+        return not set(self.reason_kinds).intersection(MODEL_KINDS)
+
+    @property
+    def headline(self) -> str:
+        """The verdict in one line, which says so if the image was returned as it was."""
+        return f"{self.verdict}: {NOTHING}" if self.unchanged else self.verdict
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as plain values for JSON, without the map.
@@ -107,7 +144,7 @@ class Audit:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
 
     def __str__(self) -> str:
-        return self.verdict + "".join(f"\n- {reason}" for reason in self.reasons + self.advice)
+        return self.headline + "".join(f"\n- {reason}" for reason in self.reasons + self.advice)
 
 
 def audit(
@@ -136,9 +173,10 @@ def audit(
     Returns
     -------
     Audit
-        The verdict is "warn" if the residual shows structure (oversmoothed), if noise is missing from it
-        (undersmoothed), or if the noise level cannot be right. Up to 32 evenly spaced planes of volumes and stacks are
-        judged, and their measures averaged.
+        The verdict is "warn" if the noisy image contradicts the noise model, or else if the residual shows structure
+        (oversmoothed) or noise is missing from it (undersmoothed). An image that was returned as it was passes unless
+        noise can be seen in it. Up to 32 evenly spaced planes of volumes and stacks are judged, and their measures
+        averaged.
 
     Raises
     ------
@@ -152,8 +190,13 @@ def audit(
 
     Notes
     -----
-    Poisson-Gaussian noise has the level that belongs to the restored image. If the noise has a spectrum, both images
+    Poisson-Gaussian noise has the level that belongs to the restored image. If the noise is correlated, both images
     are whitened first.
+
+    The model is contradicted by the level of the finest detail in the quietest tiles of the noisy image, which is
+    measured without it: the level is another one, or differs with brightness or between regions. It is also
+    contradicted by stronger noise at half the size of the image, and by impulses. Measures of the residual, which
+    depend on the model, are then no reasons of their own.
 
     Examples
     --------
@@ -173,37 +216,30 @@ def audit(
     if clean.shape != image.shape:
         raise ValueError(f"restored needs the shape of noisy, {image.shape}, got {clean.shape}")
     layout = plane_layout(image.shape, channel_axis, spatial)
-    model = as_noise(noise)
-    places = list(layout.places())
-    chosen = evenly_spaced(len(places), MAX_PLANES)
-    before, after = layout.canonical(image), layout.canonical(clean)
-    found = [_measured(before[place], after[place], model.at(place, layout)) for place in (places[at] for at in chosen)]
+    model, unchanged = as_noise(noise), bool(np.array_equal(image, clean))
+    if unchanged and model.level == 0:
+        model = Noise.gaussian(float(np.ptp(image)) or 1.0)  # the residual is 0 in any unit
+    planes, chosen = judged_planes(image, clean, model, layout)
+    found = [measure(each.noisy, each.restored, each.trusted) for each in planes]
     numbers = _averaged(found)
-    n_pixels = sum(each.n_pixels for each in found)
-    reasons, advice = _judged(numbers, n_pixels, layout.n_channels or 1)
+    against = unremoved(planes) if unchanged else contradictions(planes, model)
+    if against or unchanged:
+        reasons = {each.kind: each.reason for each in against}
+        advice = tuple(each.advice for each in against)
+    else:
+        limits = WHITE if model.blocks is None else BLOCKS
+        reasons, advice = _judged(numbers, limits, sum(each.n_pixels for each in found), layout.n_channels or 1)
     stacked = bool(layout.stack_shape)
     return Audit(
         verdict="warn" if reasons else "pass",
-        reasons=reasons,
+        reasons=tuple(reasons.values()),
+        reason_kinds=tuple(reasons),
         advice=advice,
+        unchanged=unchanged,
         **numbers,
         leak_map=np.stack([each.leak_map for each in found]) if stacked else found[0].leak_map,
         planes=tuple(chosen) if stacked else (),
     )
-
-
-def _measured(noisy: Array, restored: Array, noise: Noise) -> Measures:
-    """Measure one plane, with or without channels."""
-    given, clean = doubles("noisy", noisy), doubles("restored", restored)
-    spread = levels(dataclasses.replace(noise, spectrum=None), clean)
-    trusted = unclipped(given, clean, spread)
-    if not noise.is_white:
-        given, clean = (noise.stabilise(pixels, spatial=2).image for pixels in (given, clean))
-        spread = np.broadcast_to(noise.level, given.shape)
-    given, clean = given / spread, clean / spread
-    if given.ndim == 2:
-        given, clean, trusted = given[..., None], clean[..., None], trusted[..., None]
-    return measure(given, clean, trusted)
 
 
 def _averaged(found: Sequence[Measures]) -> dict[str, Any]:
@@ -216,26 +252,21 @@ def _averaged(found: Sequence[Measures]) -> dict[str, Any]:
     return numbers
 
 
-def _judged(found: dict[str, Any], n_pixels: int, n_channels: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Reasons for a warning, and advice; both empty for a pass."""
-    over, under = [], []
+def _judged(
+    found: dict[str, Any], limits: Limits, n_pixels: int, n_channels: int
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Reasons for a warning, by their kind, and advice; both empty for a pass."""
+    over, under = {}, {}
     chance = 3 * math.sqrt(2 / (n_pixels * n_channels))  # three standard deviations of the variance of white noise
-    if found["leak"] > MAX_LEAK + pixels_in(LEAK_WIDTH) / 2 / n_pixels:
-        over.append(f"The residual shows structure of the image at {found['leak']:.1%} of the pixels.")
-    if found["edges"] > MAX_EDGES + chance / math.sqrt(EDGE_SHARE):
-        over.append(f"At edges the residual has {found['edges']:.2f} times the variance of the noise.")
-    if found["variance"] > MAX_VARIANCE + chance:
-        over.append(f"The residual has {found['variance']:.2f} times the variance of the noise.")
+    if found["leak"] > limits.leak + pixels_in(LEAK_WIDTH) / 2 / n_pixels:
+        over["structure"] = f"The residual shows structure of the image at {found['leak']:.1%} of the pixels."
+    if found["edges"] > limits.edges + chance / math.sqrt(EDGE_SHARE):
+        over["edges"] = f"At edges the residual has {found['edges']:.2f} times the variance of the noise."
+    if found["variance"] > limits.variance + chance:
+        over["variance"] = f"The residual has {found['variance']:.2f} times the variance of the noise."
+    less = "less was removed than a linear filter would remove"
     if found["taken"] < MIN_TAKEN - chance:
-        under.append(f"Noise was left: {1 - found['taken']:.0%} less was removed than a linear filter would remove.")
+        under["left"] = f"Noise was left: {1 - found['taken']:.0%} {less}."
     elif found["taken_fine"] < MIN_TAKEN - chance:
-        less = f"{1 - found['taken_fine']:.0%} less was removed than a linear filter would remove"
-        under.append(f"Fine noise was left: {less}.")
-    advice = []
-    if over:
-        advice.append(
-            "Oversmoothed: use a smaller noise level or another method, or check that the noise level is not too low."
-        )
-    if under:
-        advice.append("Undersmoothed: use a larger noise level, or check that the noise level is not too high.")
-    return tuple(over + under), tuple(advice)
+        under["left fine"] = f"Fine noise was left: {1 - found['taken_fine']:.0%} {less}."
+    return over | under, (OVERSMOOTHED,) * bool(over) + (UNDERSMOOTHED,) * bool(under)

@@ -18,6 +18,7 @@ from epitomes.checks import RNG, as_floats, positive
 from epitomes.noise.model import Noise
 from epitomes.validation._probe import Denoiser, probe
 from epitomes.validation._sure import LEVEL, QUANTILE, Sure, peak_of, risk, risk_map
+from epitomes.validation.contradictions import doubts_about
 from epitomes.validation.planes import (
     Floats,
     as_noise,
@@ -37,6 +38,7 @@ FINE, COARSE, REMOVED = 1.0, 4.0, 1.5  # widths of the three energies, in pixels
 LEAST_DETAIL, LEAST_REMOVED = 0.03, 0.2  # added to the energies, in units of sigma^2: errors never vanish
 WINDOW = 10.0  # width of the windows with a scale of their own
 RATIO_VARIANCE = 0.3  # variance of the ratio between windows and the shape, as seen on photographs
+LEAST_RISK = 1e-6  # mean squared error over that of the noise: smaller ones cannot be seen
 MAX_RATIO = 4.0  # of a window's scale to that of the whole image; at least its inverse
 
 
@@ -135,7 +137,8 @@ def error_map(
     Returns
     -------
     ErrorMap
-        Standard deviation of the error of every pixel, and 90 % intervals for the truth.
+        Standard deviation of the error of every pixel, and 90 % intervals for the truth. Do not use them if
+        ``sure.doubts`` says that the image contradicts the noise model.
 
     See Also
     --------
@@ -160,16 +163,18 @@ def error_map(
     layout = plane_layout(image.shape, channel_axis, spatial)
     white = None if peak is None else positive("peak", peak)
     clean = same_shape("restored", restored, image.shape)
-    sigma = levels(as_noise(noise), clean, layout)
+    model = as_noise(noise)
+    sigma = levels(model, clean, layout)
     answers = probe(denoiser, image, clean, sigma, probes=probes, rng=rng)
-    found = risk(doubles("noisy", image), clean, sigma, answers, white or peak_of(np.asarray(noisy), clean))
+    doubts = doubts_about(model, image, clean, channel_axis)
+    found = risk(doubles("noisy", image), clean, sigma, answers, white or peak_of(np.asarray(noisy), clean), doubts)
     residual = image - clean
     variance = _scaled(
         _shape(*(as_plane(part, layout) for part in (clean, residual, sigma))),
         as_plane(risk_map(residual, sigma, answers.slope), layout),
         as_plane(sigma, layout),
         as_plane(unclipped(doubles("noisy", image), clean, sigma), layout),
-        max(found.mse, found.error / 2),
+        max(found.mse, found.error / 2, LEAST_RISK * float(np.mean(sigma**2))),
     )
     std = from_plane(np.sqrt(variance), layout)
     return ErrorMap(std=std, low=clean - QUANTILE * std, high=clean + QUANTILE * std, level=LEVEL, sure=found)

@@ -21,6 +21,7 @@ from epitomes.layout import Layout
 from epitomes.noise.model import Noise
 from epitomes.validation._probe import Denoiser, Probe, ask, probe
 from epitomes.validation._psnr import decibels
+from epitomes.validation.contradictions import doubts_about
 from epitomes.validation.planes import Floats, as_noise, doubles, levels, unclipped
 
 LEVEL = 0.9  # of all intervals
@@ -41,7 +42,7 @@ class Sure:
     psnr : float
         Estimated PSNR in dB; infinite if `mse` is not above 0.
     interval : tuple of float
-        90 % confidence interval of the PSNR. Its upper end can be infinite.
+        90 % confidence interval of the PSNR. Its upper end can be infinite; both ends are if there are `doubts`.
     divergence : float
         Mean slope of the denoiser: the share of the noise that it keeps, from 0 to 1.
     residual : float
@@ -52,6 +53,8 @@ class Sure:
         Value of white that the PSNR refers to.
     probes : int
         Number of random probes.
+    doubts : tuple of str
+        What speaks against the noise model, on which all these numbers rest, in short sentences; empty if nothing does.
 
     See Also
     --------
@@ -76,6 +79,7 @@ class Sure:
     clipped: float
     peak: float
     probes: int
+    doubts: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as plain values for JSON; infinite ones are None.
@@ -85,12 +89,14 @@ class Sure:
         dict
             Numbers, lists and None.
         """
-        items = dataclasses.asdict(self)
+        items = dataclasses.asdict(self) | {"doubts": list(self.doubts)}
         items["psnr"] = _finite(self.psnr)
         items["interval"] = [_finite(end) for end in self.interval]
         return items
 
     def __str__(self) -> str:
+        if self.doubts:
+            return "PSNR unknown, because the noise model is in doubt: " + " ".join(self.doubts)
         low, high = self.interval
         return f"PSNR {self.psnr:.2f} dB, 90 % between {low:.2f} and {high:.2f} (peak {self.peak:g})"
 
@@ -130,7 +136,8 @@ def sure(
     Returns
     -------
     Sure
-        Estimated mean squared error and PSNR, with an interval.
+        Estimated mean squared error and PSNR, with an interval. If the image contradicts the noise model, `doubts` says
+        so, and the interval is infinite.
 
     See Also
     --------
@@ -171,26 +178,30 @@ def sure(
     restored = ask(denoiser, image.copy())
     sigma = levels(model, restored, layout)
     answers = probe(denoiser, image, restored, sigma, probes=probes, rng=rng)
-    return risk(doubles("noisy", image), restored, sigma, answers, white or peak_of(np.asarray(noisy), restored))
+    doubts = doubts_about(model, image, restored, channel_axis)
+    peak = white or peak_of(np.asarray(noisy), restored)
+    return risk(doubles("noisy", image), restored, sigma, answers, peak, doubts)
 
 
-def risk(noisy: Floats, restored: Floats, sigma: Floats, answers: Probe, peak: float) -> Sure:
+def risk(noisy: Floats, restored: Floats, sigma: Floats, answers: Probe, peak: float, doubts: tuple[str, ...]) -> Sure:
     """The estimate from a restored image and the answers of its denoiser to probes."""
     trusted = unclipped(noisy, restored, sigma)
     residual = (noisy - restored)[trusted]
     slope, response, level = answers.slope[trusted], answers.response[trusted], sigma[trusted]
     mse = float(np.mean(risk_map(residual, level, slope)))
     error = math.sqrt(_variance(residual, level, slope, response, answers.spread / answers.probes))
+    reach = QUANTILE * error
     return Sure(
         mse=mse,
         error=error,
         psnr=decibels(mse, peak),
-        interval=(decibels(mse + QUANTILE * error, peak), decibels(mse - QUANTILE * error, peak)),
+        interval=(-math.inf, math.inf) if doubts else (decibels(mse + reach, peak), decibels(mse - reach, peak)),
         divergence=float(np.mean(slope)),
         residual=float(np.mean(residual**2)),
         clipped=1 - float(np.mean(trusted)),
         peak=peak,
         probes=answers.probes,
+        doubts=doubts,
     )
 
 

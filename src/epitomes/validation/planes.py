@@ -35,7 +35,14 @@ def as_noise(noise: Noise | ArrayLike) -> Noise:
 def levels(noise: Noise, means: Floats, layout: Layout | None = None) -> Floats:
     """The standard deviation of white noise at every pixel of an image with these means."""
     if not noise.is_white:
+        if noise.spectrum is None:
+            raise ValueError("the noise is correlated, and white noise is needed: judge the result with audit")
         raise ValueError("the noise has a spectrum, and white noise is needed: whiten both images with noise.stabilise")
+    return deviations(noise, means, layout)
+
+
+def deviations(noise: Noise, means: Floats, layout: Layout | None = None) -> Floats:
+    """The standard deviation of the noise at every pixel of an image with these means, white or not."""
     found = noise.std(means, layout)
     if not (found > 0).all():
         raise ValueError("the noise level is 0 at some pixels: give a positive level everywhere")
@@ -50,7 +57,7 @@ def same_shape(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
     return found
 
 
-def unclipped(noisy: Floats, restored: Floats, sigma: Floats) -> NDArray[np.bool_]:
+def unclipped(noisy: Floats, restored: Floats, sigma: Floats, reach: float = REACH) -> NDArray[np.bool_]:
     """Pixels whose noise is not clipped: far from the ends of the range, if the image is clipped there.
 
     An end that one pixel in a thousand has is not there by chance: 8-bit files end at 0 and 255, masks are constant.
@@ -58,7 +65,7 @@ def unclipped(noisy: Floats, restored: Floats, sigma: Floats) -> NDArray[np.bool
     trusted = np.ones(noisy.shape, bool)
     for end in (noisy.min(), noisy.max()):
         if np.count_nonzero(noisy == end) > max(2.0, CLIPPED * noisy.size):
-            trusted &= np.abs(restored - end) > REACH * sigma
+            trusted &= np.abs(restored - end) > reach * sigma
     return trusted if trusted.mean() >= CLIPPED else np.ones(noisy.shape, bool)  # nothing else is left
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from epitomes.colours import OPPONENT
 from epitomes.restoration.non_local import colour
-from epitomes.restoration.non_local.colour import OPPONENT, from_planar, to_planar
+from epitomes.restoration.non_local.colour import from_planar, to_planar
 
 
 @pytest.mark.parametrize("shape", [(9, 7), (9, 7, 1), (9, 7, 2), (9, 7, 3), (5, 6, 4)])

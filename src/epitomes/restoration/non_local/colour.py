@@ -12,10 +12,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from epitomes.checks import Array
+from epitomes.colours import OPPONENT
 from epitomes.groups.matching import Planar
-
-OPPONENT = np.array([[1, 1, 1], [1, 0, -1], [1, -2, 1]]) / np.sqrt([[3], [2], [6]])
-"""Rows: lightness, red against blue, green against both. Orthonormal."""
 
 SLAB = 2**20  # values of a channel that are converted at once
 

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from epitomes.checks import Array, one_of, positive
+from epitomes.colours import OPPONENT
 from epitomes.epitome import RESIDUAL_FACTOR, Epitome
 from epitomes.groups.matching import Planar
 from epitomes.layout import Layout
 from epitomes.learn import natural
+from epitomes.noise import BlockSpectrum
 from epitomes.phi import support_of, windows
 from epitomes.restoration.masks import filled
 from epitomes.restoration.method import Callback, Estimate, within
 from epitomes.restoration.non_local.colour import from_planar, to_planar
+from epitomes.restoration.non_local.correlated import Correlated
 from epitomes.restoration.non_local.passes import Pass, State
 from epitomes.restoration.non_local.presets import PRESETS, passes_of
 from epitomes.restoration.patchwise.coding import coded
@@ -137,6 +141,7 @@ class NonLocal:
         image: Array,
         sigma: float,
         *,
+        blocks: BlockSpectrum | None = None,
         channels: bool = False,
         seed: int = 0,
         threads: int | None = None,
@@ -149,7 +154,9 @@ class NonLocal:
         image : ndarray
             Image ``(height, width)`` or ``(height, width, channels)`` of any real dtype.
         sigma : float
-            Standard deviation of its noise, which must be white.
+            Standard deviation of its noise.
+        blocks : BlockSpectrum, optional
+            Shape of the noise if it is correlated. None: it is white.
         channels : bool, default: False
             Whether the last axis holds channels.
         seed : int, default: 0
@@ -166,8 +173,10 @@ class NonLocal:
         """
         epitome, outliers = self._epitome(), outliers_of(image, sigma)
         if outliers is not None:
-            return self._beside(outliers, image, sigma, channels, seed, threads, callback)
+            return self._beside(outliers, image, sigma, blocks, channels, seed, threads, callback)
         passes = passes_of(self.preset) if self.passes is None else self.passes
+        if blocks is not None:
+            return self._correlated(image, blocks, passes, epitome, seed, threads, callback)
         whole = PILOT_COST + sum(step.cost for step in passes)
         mean = float(image.mean(dtype=np.float64))
         noisy = to_planar(image, mean, sigma)
@@ -181,14 +190,15 @@ class NonLocal:
             advance = None if part is None else lambda fraction, part=part, stage=stage: part(fraction, stage)
             state = step.run(state, seed=seed, threads=threads, advance=advance)
             done += step.cost
-        dtype = np.float64 if image.dtype.itemsize > (4 if image.dtype.kind == "f" else 2) else np.float32
-        return Estimate(from_planar(state.current, mean, sigma, image.shape, dtype), state.epitome, None, atoms)
+        denoised = from_planar(state.current, mean, sigma, image.shape, float_type(image))
+        return Estimate(denoised, state.epitome, None, atoms)
 
     def _beside(
         self,
         outliers: NDArray[np.bool_],
         image: Array,
         sigma: float,
+        blocks: BlockSpectrum | None,
         channels: bool,
         seed: int,
         threads: int | None,
@@ -205,9 +215,28 @@ class NonLocal:
         limit, middle = OUTLYING * sigma, float(np.median(pixels))
         inside = np.clip(pixels, middle - limit, middle + limit)
         inside = filled(inside, outliers, Layout.of(image.shape, -1 if channels else None))
-        found = self.run(inside, sigma, channels=channels, seed=seed, threads=threads, callback=callback)
+        found = self.run(inside, sigma, blocks=blocks, channels=channels, seed=seed, threads=threads, callback=callback)
         note = f"{int(outliers.sum())} outliers of more than {OUTLYING:g} sigma are left as they were"
         return replace(found, image=np.where(outliers, pixels, found.image), notes=(*found.notes, note))
+
+    def _correlated(
+        self,
+        image: Array,
+        blocks: BlockSpectrum,
+        passes: tuple[Pass, ...],
+        epitome: Epitome,
+        seed: int,
+        threads: int | None,
+        callback: Callback | None,
+    ) -> Estimate:
+        """Denoise an image under correlated noise; `correlated` has the method."""
+        noisy = to_planar(image, 0.0, 1.0)
+        if len(noisy) == len(OPPONENT):
+            blocks = blocks.turned(OPPONENT)
+
+        method = Correlated(passes=passes[1:], epitome=epitome, seed=seed)  # the first pass is for noisy patches
+        found, adapted = method.run(noisy, blocks, threads, callback)
+        return Estimate(from_planar(found, 0.0, 1.0, image.shape, float_type(image)), adapted, None, 0.0)
 
     def _epitome(self) -> Epitome:
         return shipped_epitome() if self.epitome is None else self.epitome
@@ -230,6 +259,11 @@ class NonLocal:
             pilot[c, 0] = clean
             counts += atoms
         return pilot, counts / n
+
+
+def float_type(image: Array) -> type[np.floating[Any]]:
+    """The type that holds estimates of an image."""
+    return np.float64 if image.dtype.itemsize > (4 if image.dtype.kind == "f" else 2) else np.float32
 
 
 def outliers_of(image: Array, sigma: float) -> NDArray[np.bool_] | None:

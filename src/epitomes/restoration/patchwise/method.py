@@ -10,6 +10,7 @@ import numpy as np
 from epitomes.checks import Array, as_floats, positive
 from epitomes.epitome import RESIDUAL_FACTOR, Epitome
 from epitomes.learn import Fit, Step, smooth_noise
+from epitomes.noise import BlockSpectrum
 from epitomes.phi import windows
 from epitomes.restoration.method import Callback, Estimate, within
 from epitomes.restoration.patchwise.coding import coded, patches_of
@@ -24,6 +25,7 @@ from epitomes.restoration.patchwise.strong_noise import (
     residual_feedback,
 )
 
+CORRELATED = 2.0  # levels of white noise that correlated noise of level 1 is taken for
 MOST_CONTRAST = 300  # range over sigma; beyond it float32 cannot tell the noise from the rounding of a pursuit's sums
 BEFORE, LEARNING = 0.1, 0.7  # of the progress: when an estimate to learn from, and learning, are done
 StepCallback = Callable[[Step], None]
@@ -140,6 +142,7 @@ class Patchwise:
         image: Array,
         sigma: float,
         *,
+        blocks: BlockSpectrum | None = None,
         channels: bool = False,
         seed: int = 0,
         threads: int | None = None,
@@ -152,7 +155,10 @@ class Patchwise:
         image : ndarray
             Image of any real dtype, channels last if there are any.
         sigma : float
-            Standard deviation of its noise, which must be white.
+            Standard deviation of its noise.
+        blocks : BlockSpectrum, optional
+            Shape of the noise if it is correlated: each channel is then denoised as if it held white noise of twice its
+            level, because correlated noise is stronger than its level at the frequencies where it is strong.
         channels : bool, default: False
             Whether the last axis holds channels.
         seed : int, default: 0
@@ -169,11 +175,12 @@ class Patchwise:
         """
         image = as_floats("image", image)
         if not channels or len(self._patch_shape(image.shape[:-1])) == image.ndim:
-            return self._one(image, sigma, seed, threads, callback)
+            return self._one(image, sigma if blocks is None else CORRELATED * sigma, seed, threads, callback)
         n = image.shape[-1]
+        levels = [sigma] * n if blocks is None else [CORRELATED * float(each) for each in blocks.sigma]
         parts = [
-            self._one(np.ascontiguousarray(image[..., c]), sigma, seed, threads, within(callback, c / n, (c + 1) / n))
-            for c in range(n)
+            self._one(np.ascontiguousarray(image[..., c]), level, seed, threads, within(callback, c / n, (c + 1) / n))
+            for c, level in enumerate(levels)
         ]
         atoms = sum(part.atoms_per_patch for part in parts) / n
         return Estimate(np.stack([part.image for part in parts], axis=-1), parts[0].epitome, parts[0].fit, atoms)

@@ -1,0 +1,167 @@
+"""Correlated noise of one image: of cameras, JPEG, resized and scanned pictures. Estimated blind, and believed or not.
+
+The noise of flat blocks is measured at two scales (`flat_blocks`). Texture and shading only add energy, most of all at
+low frequencies, so these are limited by what the middle ones allow: no noise of a camera grows faster towards them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from epitomes.checks import Array
+from epitomes.colours import lightness_first
+from epitomes.halving import halved
+from epitomes.noise.block_spectrum import BlockSpectrum
+from epitomes.noise.combine import Estimate
+from epitomes.noise.dct_blocks import SIDE, Blocks
+from epitomes.noise.doubts import Doubt
+from epitomes.noise.evidence import evidence, probability_of_noise
+from epitomes.noise.flat_blocks import measure
+from epitomes.noise.model import Noise
+from epitomes.noise.planes import Floats, standardise
+
+SHARE = 0.05  # of the blocks, the flattest, that show the noise
+LIMITS = ((1.75, 1.42), (1.35, 1.2))  # frequencies 1 and 2 along an axis over frequencies 3 and 4, of both scales
+STEEPNESS = (
+    0.5,
+    0.36,
+)  # the same in logarithms, over that of frequencies 3 and 4 over 5 to 7: of noise that was blurred
+MEANS = (1.35, 1.6)  # the mean of a block over its slopes: of lightness, of colours
+SLACK = 1.1  # of the half size's noise over what the image's noise allows
+LEAST_SIDE = 32  # pixels
+LEAST_PIXELS = 160**2  # of images that are judged: smaller ones have too few flat blocks to tell noise from texture
+LARGEST = 1e100  # contrast whose square can be a variance
+LEAST_BLOCKS = 500
+LEAST_ALIVE = 0.9
+LEAST_SPREAD = 0.05  # of the levels of quiet blocks, in logarithms; chance gives 0.13
+BIAS = 1.1  # true over measured level of real photographs, on average: the flattest blocks are the quietest, too
+INTERVAL = (0.75, 1.4)  # 90 % of true over estimated levels of real photographs
+COLOURED, PALE = -1.5, -0.6  # logarithm of the noise at the finest frequencies over the middle ones: below, it is
+# correlated; above, white; in between, texture under white noise looks the same, unless it is surely noise
+SURE = 0.7  # probability of noise
+DISBELIEF, BELIEF = 0.2, 0.5  # probability of noise up to which nothing is removed, and from which all of it
+EMPTY = 1e-10  # energy of a block, relative to that of the image: below it there is rounding
+DEAD = 1e-4  # energy of a block over the median: below it, JPEG or clipping left nothing
+
+
+def estimate_correlated(image: Array, *, certain: bool = False) -> Estimate | None:
+    """Estimate the noise of `(height, width[, channels])`.
+
+    None if it is white, or if there is no telling it from texture. `certain`: the user says that it is correlated.
+    """
+    if not certain and math.prod(image.shape[:2]) < LEAST_PIXELS:
+        return None
+    measured = measure_correlated(image)
+    if measured is None:
+        return None
+    probability = measured.probability
+    trust = 1.0 if certain else float(np.clip((probability - DISBELIEF) / (BELIEF - DISBELIEF), 0, 1))
+    if trust == 0 or (measured.looks_white and not certain):
+        return None
+    blocks = measured.spectrum.times(BIAS * trust)
+    noise = Noise.from_blocks(blocks)
+    doubts = [] if certain or probability >= BELIEF else [_doubtful(probability, trust)]
+    low, high = (end * noise.level for end in INTERVAL)
+    return Estimate(replace(noise, interval=(low, high / trust), estimated=True), tuple(doubts))
+
+
+def _doubtful(probability: float, trust: float) -> Doubt:
+    text = (
+        f"What looks like noise may be fine texture (probability of noise {probability:.0%}): {trust:.0%} of its level "
+        "is assumed."
+    )
+    return Doubt("texture", text)
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """The noise of an image, if it is noise, and what speaks for and against that."""
+
+    spectrum: BlockSpectrum
+    evidence: dict[str, float]
+    alive: float  # share of the blocks that hold anything at all
+
+    @property
+    def probability(self) -> float:
+        """The probability that this is noise; 0 where blocks are empty or equal, as in drawings."""
+        random = self.alive >= LEAST_ALIVE and self.evidence["quiet"] >= LEAST_SPREAD
+        return probability_of_noise(self.evidence) if random else 0.0
+
+    @property
+    def looks_white(self) -> bool:
+        """Whether the finest frequencies hold about as much noise as the middle ones."""
+        finest = self.evidence["finest"]
+        return finest > PALE or (finest > COLOURED and self.probability < SURE)
+
+
+def measure_correlated(image: Array) -> Measured | None:
+    """Measure the noise of `(height, width[, channels])`; None if the image has too few blocks to tell."""
+    if min(image.shape[:2]) < LEAST_SIDE:
+        return None
+    plane = standardise(image)
+    if not 1 / LARGEST < plane.scale < LARGEST:
+        return None
+    planes = plane.pixels.reshape(*image.shape[:2], -1)
+    n = planes.shape[2]
+    turn = lightness_first(n)
+    planar = np.einsum("ac,hwc->ahw", turn, planes).astype(np.float32)
+    brightness = planes.mean(axis=2).astype(np.float32)
+    every = Blocks.of(planar, brightness)
+    blocks = _alive(every)
+    if len(blocks) < LEAST_BLOCKS:
+        return None
+    fine = measure(blocks, SHARE)
+    half = np.stack([halved(plane) for plane in planar])
+    lower = _alive(Blocks.of(half, halved(brightness)))
+    enough = len(lower) >= LEAST_BLOCKS
+    small = measure(lower, SHARE, fine.curve) if enough else replace(fine, power=fine.power / 4)
+    first, limits = _limited(fine.power, LIMITS[0])
+    second, _ = _limited(small.power, LIMITS[1], most=limits)
+    level = np.sqrt(np.mean(np.square(fine.curve.at(blocks.brightness))))
+    spectrum = BlockSpectrum(
+        power=np.stack([first, second]).reshape(2, SIDE, SIDE, n, n) * (level * plane.scale) ** 2,
+        brightness=fine.curve.brightness * plane.scale + plane.mean,
+        level=fine.curve.level / level,
+    )
+    return Measured(spectrum.turned(turn.T), evidence(blocks, fine, small), len(blocks) / max(1, len(every)))
+
+
+def _alive(blocks: Blocks) -> Blocks:
+    """Blocks without those that JPEG or clipping left empty."""
+    energy = np.square(blocks.coefficients[:, 1:, 0]).mean(axis=1)
+    kept = energy > max(EMPTY, DEAD * np.median(energy))
+    return Blocks(blocks.coefficients[kept], blocks.brightness[kept])
+
+
+def _limited(power: Floats, limits: tuple[float, float], most: Floats | None = None) -> tuple[Floats, Floats]:
+    """The power with limited low frequencies, and its deviations `(8, 8, channels)`.
+
+    `most` are the deviations of the image whose half size this is.
+    """
+    measured = np.sqrt(np.maximum(np.einsum("kcc->kc", power), np.finfo(np.float64).tiny)).reshape(SIDE, SIDE, -1)
+    deviation = measured.copy()
+    if most is not None:
+        deviation = np.minimum(deviation, SLACK / 2 * _at_half_frequencies(most))
+    for along in (deviation[0], deviation[:, 0]):  # views
+        middle, fast = along[3:5, 0].mean(), along[5:, 0].mean()
+        for k, limit, steepness in zip((1, 2), limits, STEEPNESS, strict=True):
+            along[k, 0] = min(along[k, 0], max(limit, (middle / fast) ** steepness) * middle)
+    across, down = deviation[0], deviation[:, 0]
+    deviation[1, 1] = np.minimum(deviation[1, 1], np.sqrt(across[1] * down[1]))
+    for i, j in ((1, 2), (2, 1)):
+        deviation[i, j, 0] = min(deviation[i, j, 0], np.sqrt(down[i, 0] * across[j, 0]))
+    deviation[0, 0] = np.sqrt(across[1] * down[1]) * np.array([MEANS[0]] + [MEANS[1]] * (deviation.shape[2] - 1))
+    ratio = (deviation / measured).reshape(SIDE**2, -1)
+    return power * ratio[:, :, None] * ratio[:, None, :], deviation
+
+
+def _at_half_frequencies(deviation: Floats) -> Floats:
+    """Deviations at half of each frequency, linear in between."""
+    at = np.arange(SIDE) / 2
+    low, part = at.astype(int), (at % 1)[:, None, None]
+    rows = deviation[low] * (1 - part) + deviation[low + 1] * part
+    part = part[:, 0]
+    return np.asarray(rows[:, low] * (1 - part) + rows[:, low + 1] * part)

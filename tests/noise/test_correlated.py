@@ -1,0 +1,127 @@
+"""Correlated noise, estimated blind: its level and spectrum, and whether it is believed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.ndimage import gaussian_filter
+from skimage import data
+
+from epitomes import Noise, estimate_noise
+from epitomes.noise.correlated import measure_correlated
+from epitomes.noise.evidence import GREY_WEIGHTS, WEIGHTS, probability_of_noise
+
+WHITE = (5.0, 15.0, 50.0)
+CLEAN = ("camera", "coins", "brick", "grass", "gravel", "cell")
+CLEAN_COLOUR = ("astronaut", "coffee", "chelsea")
+
+
+def picture(name: str) -> np.ndarray:
+    return getattr(data, name)()[:320, :320].astype(np.float64)
+
+
+def blurred_noise(shape: tuple[int, ...], blur: float, sigma: float, rng: np.random.Generator) -> np.ndarray:
+    noise = gaussian_filter(rng.standard_normal(shape), (blur, blur, 0)[: len(shape)])
+    return sigma * noise / noise.std()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["camera", "brick", "coins"])
+@pytest.mark.parametrize("blur", [0.6, 1.0])
+def test_blurred_noise_is_found_with_its_level(name: str, blur: float, rng: np.random.Generator) -> None:
+    clean = picture(name)
+    found = estimate_noise(clean + blurred_noise(clean.shape, blur, 20.0, rng))
+    assert found.blocks is not None
+    assert not found.is_white
+    assert 0.85 * 20 < found.level < 1.3 * 20
+    assert found.interval is not None
+    assert found.interval[0] < 20 < found.interval[1]
+
+
+def test_the_spectrum_is_that_of_the_blur(rng: np.random.Generator) -> None:
+    clean = picture("camera")
+    found = measure_correlated(clean + blurred_noise(clean.shape, 1.0, 20.0, rng))
+    assert found is not None
+    truth = measure_correlated(blurred_noise((320, 320), 1.0, 20.0, rng))
+    assert truth is not None
+    measured, expected = (each.spectrum.power[0, :6, :6, 0, 0] for each in (found, truth))
+    ratio = np.sqrt(measured / expected)[1:]
+    assert 0.8 < np.median(ratio) < 1.3
+
+
+def test_colours_that_share_their_noise(rng: np.random.Generator) -> None:
+    clean = picture("coffee")
+    shared = blurred_noise(clean.shape[:2], 1.0, 15.0, rng)[..., None]
+    found = estimate_noise(clean + shared + blurred_noise(clean.shape, 1.0, 5.0, rng), channel_axis=-1)
+    assert found.blocks is not None
+    power = found.blocks.power[0, 1:4, 1:4].mean(axis=(0, 1))
+    correlation = power / np.sqrt(np.outer(np.diag(power), np.diag(power)))
+    assert (correlation > 0.75).all()
+    assert found.sigma.shape == (3,)
+
+
+def test_the_level_follows_brightness(rng: np.random.Generator) -> None:
+    clean = np.repeat(np.linspace(0, 200, 320)[None], 320, axis=0)
+    noisy = clean + blurred_noise(clean.shape, 1.0, 1.0, rng) * (2 + clean / 20)
+    found = estimate_noise(noisy)
+    assert found.blocks is not None
+    low, high = found.blocks.level_map(np.array([[20.0] * 9, [180.0] * 9]).repeat(9, axis=0))[[0, -1], 0]
+    assert 2.5 < high / low < 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sigma", WHITE)
+@pytest.mark.parametrize("name", ["camera", "grass", "coins"])
+def test_white_noise_stays_white(name: str, sigma: float, rng: np.random.Generator) -> None:
+    clean = picture(name)
+    assert estimate_noise(clean + rng.normal(0, sigma, clean.shape)).is_white
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*CLEAN, *CLEAN_COLOUR])
+def test_clean_pictures_are_spared(name: str) -> None:
+    clean = picture(name)
+    found = estimate_noise(clean, channel_axis=-1 if clean.ndim == 3 else None)
+    assert found.is_white or found.level < 2.5
+
+
+def test_small_images_are_not_judged_unless_asked(rng: np.random.Generator) -> None:
+    noisy = 100 + blurred_noise((96, 96), 1.0, 10.0, rng)
+    assert estimate_noise(noisy).blocks is None
+    assert estimate_noise(noisy, model="correlated").blocks is not None
+
+
+def test_units_do_not_matter(rng: np.random.Generator) -> None:
+    clean = picture("camera")
+    noisy = clean + blurred_noise(clean.shape, 1.0, 20.0, rng)
+    one, other = estimate_noise(noisy), estimate_noise(noisy / 1000 - 3)
+    assert other.level == pytest.approx(one.level / 1000, rel=1e-3)
+
+
+def test_a_ramp_is_no_noise() -> None:
+    ramp = np.add.outer(np.arange(200.0), np.arange(200.0))
+    assert estimate_noise(ramp).level == 0
+
+
+def test_grey_pictures_in_three_channels_are_judged_as_grey(rng: np.random.Generator) -> None:
+    clean = picture("camera")
+    noisy = np.repeat((clean + blurred_noise(clean.shape, 1.0, 20.0, rng))[..., None], 3, axis=2)
+    assert estimate_noise(noisy, channel_axis=-1).blocks is not None
+
+
+def test_probability_is_logistic() -> None:
+    for weights in (WEIGHTS, GREY_WEIGHTS):
+        found = {name: 0.1 for name in weights if name != "constant"}
+        score = weights["constant"] + 0.1 * sum(value for name, value in weights.items() if name != "constant")
+        assert probability_of_noise(found) == pytest.approx(np.exp(score) / (1 + np.exp(score)))
+
+
+def test_profile_round_trip(tmp_path: object, rng: np.random.Generator) -> None:
+    found = estimate_noise(100 + blurred_noise((200, 200), 1.0, 10.0, rng), model="correlated")
+    path = f"{tmp_path}/noise.json"
+    found.save(path)
+    again = Noise.load(path)
+    assert again.blocks is not None
+    assert found.blocks is not None
+    np.testing.assert_array_equal(again.blocks.power, found.blocks.power)
+    assert again.describe() == found.describe()

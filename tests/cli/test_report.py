@@ -64,7 +64,8 @@ def test_reports_without_noise(tmp_path: Path, run: Run) -> None:
     write(tmp_path / "flat.png", np.full((32, 32), 7, np.uint8))
     code, out, _ = run("denoise", tmp_path / "flat.png", "-o", tmp_path / "a.png", "--report", tmp_path / "a.html")
     assert code == 0 and f"report in {tmp_path / 'a.html'}" in out
-    assert read_figures(tmp_path / "a.html")["audit"] is None
+    judged = read_figures(tmp_path / "a.html")["audit"]
+    assert judged["verdict"] == "pass" and judged["unchanged"]
 
 
 @pytest.mark.slow

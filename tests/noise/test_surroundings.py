@@ -48,7 +48,7 @@ def test_the_level_depends_on_brightness(rng: np.random.Generator) -> None:
     """Dark lines of little noise, bright ones of more: the unit of distances follows."""
     sigma = np.repeat([[1.0], [5.0]], 150, axis=0)
     plane = 100 * sigma + sigma * rng.standard_normal((300, 300))
-    centre, unit = surroundings.Level.of(plane).measure(np.pad(plane, surroundings.MARGIN, mode="reflect"))
+    centre, unit = surroundings.Level.of(plane, 1e-9).measure(np.pad(plane, surroundings.MARGIN, mode="reflect"))
     np.testing.assert_allclose(centre, 100 * sigma + 0 * centre, atol=25)
     assert np.median(unit[:140]) == pytest.approx(1, rel=0.15) and np.median(unit[160:]) == pytest.approx(5, rel=0.15)
 
@@ -56,4 +56,5 @@ def test_the_level_depends_on_brightness(rng: np.random.Generator) -> None:
 def test_the_unit_is_never_less_than_a_step() -> None:
     """Where hardly any light is counted, most surroundings have no spread."""
     counts = np.random.default_rng(0).poisson(0.02, (64, 64)) * 0.25
-    assert surroundings.Level.of(counts).measure(np.pad(counts, surroundings.MARGIN))[1].min() == 0.25
+    level = surroundings.Level.of(counts, surroundings.smallest_step(counts))
+    assert level.measure(np.pad(counts, surroundings.MARGIN))[1].min() == 0.25

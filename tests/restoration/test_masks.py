@@ -8,7 +8,8 @@ from restoration_cases import Doubles, grey, psnr, whole_methods, with_noise
 
 from epitomes import denoise, restore
 from epitomes.layout import Layout
-from epitomes.restoration.masks import as_mask, filled
+from epitomes.noise import find_impulses
+from epitomes.restoration.masks import _mirrored, as_mask, filled
 
 SIGMA = 25.0
 
@@ -83,6 +84,28 @@ class TestFilled:
         found = filled(row, np.array([[0, 0, 0, 1, 1, 0, 0, 0]], bool), Layout.of(row.shape))
         np.testing.assert_array_equal(found, [[1, 2, 3, 2, 7, 6, 7, 8]])
 
+    def test_a_pixel_among_good_ones_gets_their_median(self) -> None:
+        image = np.array([[1.0, 2, 3, 4], [5, 0, 0, 8], [9, 10, 11, 12], [13, 14, 15, 16]])
+        bad = image == 0
+        found = filled(image, bad, Layout.of(image.shape))
+        assert found[1, 1] == 5  # of 1, 2, 3, 5, 9, 10, 11
+        assert found[1, 2] == 8  # of 2, 3, 4, 8, 10, 11, 12
+        np.testing.assert_array_equal(found[~bad], image[~bad])
+
+    def test_medians_of_an_even_number_are_not_biased(self, rng: np.random.Generator) -> None:
+        image, bad = rng.standard_normal((300, 300)), np.zeros((300, 300), bool)
+        bad[2:-2:3, 2:-2:3] = True  # eight good neighbours each
+        assert filled(image, bad, Layout.of(image.shape))[bad].mean() == pytest.approx(0, abs=0.02)
+
+    @pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float32])
+    def test_dense_impulses(self, dtype: type, clean: Doubles, rng: np.random.Generator) -> None:
+        """One pixel in five: the mirror, two steps away, is off by nearly twice as much."""
+        bad = rng.random(clean.shape) < 0.2
+        spoiled = np.where(bad, np.where(rng.random(clean.shape) < 0.5, 0, 255), clean).astype(dtype)
+        found = filled(spoiled, bad, Layout.of(clean.shape))
+        mirrored = _mirrored(spoiled, bad)
+        assert found.dtype == dtype and psnr(clean[bad], found[bad]) > psnr(clean[bad], mirrored) + 3
+
     def test_each_channel_has_its_own_pixels(self, rng: np.random.Generator) -> None:
         image = rng.random((9, 9, 2)) + np.array([0, 10])
         bad = np.zeros(image.shape, bool)
@@ -127,6 +150,17 @@ def test_filled_pixels_are_estimates(clean: Doubles, noisy: Doubles, scratch: np
     assert psnr(clean[scratch], found[scratch]) > psnr(clean[scratch], spoiled[scratch]) + 5
     outside = ~scratch
     assert psnr(clean[outside], found[outside]) > psnr(clean[outside], noisy[outside]) + 5
+
+
+def test_impulses_are_found_and_filled() -> None:
+    """Salt and pepper costs little once it is found."""
+    clean = 0.6 * grey("camera", 128) + 60  # away from 0 and 255, where impulses hide
+    noisy = with_noise(clean, 15.0)
+    drawn = np.random.default_rng(5).random(clean.shape)
+    spoiled = np.where(drawn < 0.015, 0.0, np.where(drawn < 0.03, 255.0, noisy))
+    found = denoise(spoiled, 15.0, mask=find_impulses(spoiled).mask, fill=True, preset="fast")
+    assert psnr(clean, found) > psnr(clean, denoise(noisy, 15.0, preset="fast")) - 0.7
+    assert psnr(clean, denoise(spoiled, 15.0, preset="fast")) < psnr(clean, found) - 3
 
 
 def test_the_noise_is_estimated_without_them(noisy: Doubles) -> None:

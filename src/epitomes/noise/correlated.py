@@ -37,7 +37,8 @@ LARGEST = 1e100  # contrast whose square can be a variance
 LEAST_BLOCKS = 500
 LEAST_ALIVE = 0.9
 LEAST_SPREAD = 0.05  # of the levels of quiet blocks, in logarithms; chance gives 0.13
-BIAS = 1.1  # true over measured level of real photographs, on average: the flattest blocks are the quietest, too
+BIAS = 1.08  # true over measured level of real photographs: the flattest blocks are the quietest, too,
+MOST_BIAS = 1.4  # the more so, the more the level grows with the share of blocks, as JPEG makes it grow
 INTERVAL = (0.75, 1.4)  # 90 % of true over estimated levels of real photographs
 COLOURED, PALE = -1.5, -0.6  # logarithm of the noise at the finest frequencies over the middle ones: below, it is
 # correlated; above, white; in between, texture under white noise looks the same, unless it is surely noise
@@ -61,7 +62,7 @@ def estimate_correlated(image: Array, *, certain: bool = False) -> Estimate | No
     trust = 1.0 if certain else float(np.clip((probability - DISBELIEF) / (BELIEF - DISBELIEF), 0, 1))
     if trust == 0 or (measured.looks_white and not certain):
         return None
-    blocks = measured.spectrum.times(BIAS * trust)
+    blocks = measured.spectrum.times(measured.bias * trust)
     noise = Noise.from_blocks(blocks)
     doubts = [] if certain or probability >= BELIEF else [_doubtful(probability, trust)]
     low, high = (end * noise.level for end in INTERVAL)
@@ -89,6 +90,11 @@ class Measured:
         """The probability that this is noise; 0 where blocks are empty or equal, as in drawings."""
         random = self.alive >= LEAST_ALIVE and self.evidence["quiet"] >= LEAST_SPREAD
         return probability_of_noise(self.evidence) if random else 0.0
+
+    @property
+    def bias(self) -> float:
+        """The level of the noise over that of the flattest blocks, as far as it can be told."""
+        return min(BIAS * math.exp(max(0.0, self.evidence["rougher"])), MOST_BIAS)
 
     @property
     def looks_white(self) -> bool:

@@ -39,7 +39,11 @@ GREY_WEIGHTS = {
 # No noise grows faster than this towards low frequencies, unless it falls as fast towards high ones: it was blurred.
 MOST = {"half middle": 0.7, "half slow": 0.9, "half fine": 0.2}
 BLURRED = -1.1  # of "fast"
-FLATTEST, FLAT = 0.01, 0.05  # shares of the blocks
+ONE_HUE, EVIDENT = (
+    0.25,
+    0.95,
+)  # colour differences of coloured fur and cloth go together; of noise, where that is evident
+FLATTEST, FLAT, FLATTISH = 0.01, 0.05, 0.2  # shares of the blocks
 
 
 def evidence(blocks: Blocks, fine: FlatBlocks, small: FlatBlocks) -> dict[str, float]:
@@ -55,11 +59,13 @@ def evidence(blocks: Blocks, fine: FlatBlocks, small: FlatBlocks) -> dict[str, f
         "half middle": np.log(_band(small.power, 3, 4) / middle),
         "half fine": np.log(_band(small.power, 8, 14) / middle),
         "flatter": np.log(_level(energy, fine, FLATTEST) / _level(energy, fine, FLAT)),
+        "rougher": np.log(_level(energy, fine, FLATTISH) / _level(energy, fine, FLAT)),
         "quiet": quiet - low,
         "typical": typical - quiet,
     }
     if blocks.n_channels > COLOUR and fine.power[:, COLOUR, COLOUR].any():
         found["colour"] = np.log(_band(fine.power, 1, 2, COLOUR) / _band(fine.power, 1, 2))
+        found["one hue"] = _correlation(fine.power[MIDDLE].mean(axis=0), COLOUR - 1, COLOUR)
     return {name: float(np.clip(np.nan_to_num(value, neginf=-3.0), -3.0, 3.0)) for name, value in found.items()}
 
 
@@ -68,7 +74,14 @@ def probability_of_noise(found: dict[str, float]) -> float:
     if found["fast"] > BLURRED and any(found[name] > most for name, most in MOST.items()):
         return 0.0
     weights = WEIGHTS if WEIGHTS.keys() - {CONSTANT} <= found.keys() else GREY_WEIGHTS
-    return float(1 / (1 + np.exp(-sum(weight * found.get(name, 1.0) for name, weight in weights.items()))))
+    probability = float(1 / (1 + np.exp(-sum(weight * found.get(name, 1.0) for name, weight in weights.items()))))
+    return 0.0 if found.get("one hue", 0.0) > ONE_HUE and probability < EVIDENT else probability
+
+
+def _correlation(covariance: Floats, one: int, other: int) -> float:
+    """Of two channels; of texture that has one hue, the colour differences go together."""
+    size = np.sqrt(covariance[one, one] * covariance[other, other])
+    return float(covariance[one, other] / size) if size > 0 else 0.0
 
 
 def _band(power: Floats, first: int, last: int, channel: int = 0) -> float:

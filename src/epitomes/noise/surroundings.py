@@ -35,27 +35,34 @@ class Level:
 
     edges: Floats  # of the classes of brightness
     spreads: Floats  # one more
-    step: float  # the smallest between values: counted light has no spread where there is hardly any
+    step: float  # the smallest between values, and the least spread: few counts often have none
 
     @classmethod
-    def of(cls, plane: Pixels) -> Level:
-        """The level of a plane that is not constant."""
-        sample = list(sample_bands(plane))
-        values = np.unique(np.concatenate([[plane.min(), plane.max()], *(band.reshape(-1) for band in sample)]))
+    def of(cls, plane: Pixels, step: float) -> Level:
+        """The level of a plane, whose values differ by `step` or more."""
         centre, spread = (
             np.concatenate([part.reshape(-1) for part in parts])
-            for parts in zip(*map(surroundings, sample), strict=True)
+            for parts in zip(*map(surroundings, sample_bands(plane)), strict=True)
         )
-        edges = np.unique(np.quantile(centre, np.arange(1, LEVELS) / LEVELS, method="lower"))
+        classes = np.unique(np.quantile(centre, np.arange(1, LEVELS) / LEVELS, method="lower"))
+        edges = classes - step / 4  # between values: rounding cannot move a pixel to another class
         number = np.searchsorted(edges, centre)
         spreads = [float(np.median(spread[number == n])) if (number == n).any() else 0.0 for n in range(len(edges) + 1)]
-        return cls(edges, np.array(spreads), float(np.diff(values).min()))
+        return cls(edges, np.array(spreads), step)
 
     def measure(self, padded: Floats) -> tuple[Floats, Floats]:
         """Median of the surroundings of each pixel of a band, and the unit of distances from it."""
         centre, spread = surroundings(padded)
         typical = np.maximum(self.spreads[np.searchsorted(self.edges, centre)], self.step)
         return centre, np.maximum(typical, spread / UNEVEN)
+
+
+def smallest_step(plane: Pixels) -> float:
+    """The smallest difference between values of a plane that is not constant, as far as a sample shows."""
+    values = np.unique(
+        np.concatenate([[plane.min(), plane.max()], *(band.reshape(-1) for band in sample_bands(plane))])
+    )
+    return float(np.diff(values).min())
 
 
 def bands(plane: Pixels) -> range:

@@ -29,6 +29,8 @@ from epitomes.restoration.restored import Restored
 METHODS = ("nonlocal", "paper")
 PRESETS = ("auto", "fast", "balanced", "best")
 MOST_COLOURS = 4  # a last axis that is no longer is hardly spatial
+DOUBTFUL = {"texture", "correlated", "quantised", "jpeg", "demosaicked"}  # kinds of doubt about faint noise
+ROUNDING = "The noise is fainter than the steps between whole numbers, and may be texture."
 ESTIMATING, PLANNING = 0.04, 0.15  # shares of the progress shown
 
 
@@ -434,6 +436,10 @@ def _plan(
             spatial=layout.spatial,
             callback=None if tell is None else lambda done, total: tell(done / total, "estimating the noise"),
         )
+        if _is_rounding(noise, pixels.dtype):
+            noise = Noise(
+                doubts=(ROUNDING, *noise.doubts), doubt_kinds=("quantised", *noise.doubt_kinds), estimated=True
+            )
     if method is not None:
         return Plan(method=method, noise=noise, layout=layout, spent=clock.perf_counter() - began)
     busiest = _busiest(pixels, layout, noise)
@@ -472,6 +478,11 @@ def _plan(
         time=time,
         spent=clock.perf_counter() - began,
     )
+
+
+def _is_rounding(noise: Noise, dtype: np.dtype[Any]) -> bool:
+    """Whether estimated noise of whole numbers is fainter than their steps, and doubtful: texture, or rounding."""
+    return dtype.kind in "iu" and 0 < noise.level < 1 and not noise.gain.any() and bool(DOUBTFUL & {*noise.doubt_kinds})
 
 
 def _without_trials(layout: Layout, time: float | None) -> Method:

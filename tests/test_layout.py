@@ -97,3 +97,23 @@ def test_there_is_one_place_without_a_stack() -> None:
 def test_wrong_readings(shape: tuple[int, ...], given: dict[str, Any], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         Layout.of(shape, **given)
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis", "spatial", "plane", "n"),
+    [
+        ((5, 6), None, None, (5, 6), 1),
+        ((3, 5, 6), 0, None, (5, 6), 3),
+        ((2, 4, 5, 6), 1, 2, (5, 6), 8),
+        ((7,), None, None, (7,), 1),
+    ],
+)
+def test_planes_are_views_of_every_pixel(
+    shape: tuple[int, ...], axis: int | None, spatial: int | None, plane: tuple[int, ...], n: int
+) -> None:
+    image = np.zeros(shape)
+    planes = Layout.of(shape, axis, spatial).planes(image)
+    assert [each.shape for each in planes] == [plane] * n
+    for each in planes:
+        each += 1
+    assert (image == 1).all()

@@ -107,6 +107,13 @@ class Layout:
         """Where each picture of the stack lies in the canonical array; a single empty place if there is no stack."""
         yield from np.ndindex(*self.stack_shape)
 
+    def planes(self, image: Pixels) -> list[Pixels]:
+        """Views of all planes of an array in its own order, each channel by itself; of signals, of all lines."""
+        last = self.canonical(image)
+        if self.channel_axis is not None:
+            last = np.moveaxis(last, -1, 0)
+        return [last[place] for place in np.ndindex(last.shape[: -min(2, self.spatial)])]
+
     def _without_channels(self) -> tuple[int, ...]:
         if self.channel_axis is None:
             return self.shape

@@ -9,7 +9,7 @@ import pytest
 
 from epitomes.colours import OPPONENT
 from epitomes.noise import BlockSpectrum
-from epitomes.noise.dct_blocks import SIDE, cosines
+from epitomes.noise.dct_blocks import SIDE, at_half_frequencies, cosines
 
 
 def random_spectrum(rng: np.random.Generator, channels: int = 3) -> BlockSpectrum:
@@ -79,3 +79,12 @@ def test_refusals(change: dict[str, np.ndarray], words: str, rng: np.random.Gene
 def test_patches_larger_than_a_block_are_refused(rng: np.random.Generator) -> None:
     with pytest.raises(ValueError, match="between 1 and 8, got"):
         random_spectrum(rng).covariance((9, 4))
+
+
+def test_half_of_each_frequency_is_interpolated(rng: np.random.Generator) -> None:
+    values = rng.standard_normal((SIDE, SIDE, 2))
+    at = np.arange(SIDE) / 2
+    by_rows = np.stack([np.interp(at, np.arange(SIDE), line) for line in values.transpose(1, 2, 0).reshape(-1, SIDE)])
+    rows = by_rows.reshape(SIDE, 2, SIDE).transpose(2, 0, 1)
+    by_columns = np.stack([np.interp(at, np.arange(SIDE), line) for line in rows.transpose(0, 2, 1).reshape(-1, SIDE)])
+    np.testing.assert_allclose(at_half_frequencies(values), by_columns.reshape(SIDE, 2, SIDE).transpose(0, 2, 1))

@@ -31,6 +31,13 @@ def cosines(side: int = SIDE) -> Floats:
     return np.asarray(dct(np.eye(side), norm="ortho", axis=0))
 
 
+def at_half_frequencies(values: Floats) -> Floats:
+    """Values `(8, 8, ...)` of frequencies at half of each of them, linear in between: those of the half size."""
+    low, high = np.arange(SIDE) // 2, (np.arange(SIDE) + 1) // 2
+    rows = (values[low] + values[high]) / 2
+    return np.asarray((rows[:, low] + rows[:, high]) / 2)
+
+
 @dataclass(frozen=True, eq=False)
 class Blocks:
     """Coefficients of blocks and their brightness."""

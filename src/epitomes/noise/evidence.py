@@ -39,10 +39,8 @@ GREY_WEIGHTS = {
 # No noise grows faster than this towards low frequencies, unless it falls as fast towards high ones: it was blurred.
 MOST = {"half middle": 0.7, "half slow": 0.9, "half fine": 0.2}
 BLURRED = -1.1  # of "fast"
-ONE_HUE, EVIDENT = (
-    0.25,
-    0.95,
-)  # colour differences of coloured fur and cloth go together; of noise, where that is evident
+# The colour differences of coloured fur and cloth go together. Those of noise may, where all else is evident.
+ONE_HUE, EVIDENT = 0.25, 0.95
 FLATTEST, FLAT, FLATTISH = 0.01, 0.05, 0.2  # shares of the blocks
 
 

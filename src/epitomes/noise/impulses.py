@@ -15,7 +15,7 @@ Both are judged for the whole plane before any pixel is marked. All distances ar
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -208,21 +208,13 @@ def find_impulses(image: ArrayLike, *, channel_axis: int | None = None, spatial:
     mask = np.zeros(pixels.shape, np.bool_)
     salt = pepper = 0
     if layout.spatial > 1 and min(layout.picture_shape[: layout.spatial][-2:]) >= MIN_SIDE:
-        for plane, here in zip(_planes(pixels, layout), _planes(mask, layout), strict=True):
+        for plane, here in zip(layout.planes(pixels), layout.planes(mask), strict=True):
             if plane.min() < plane.max():
                 found = _find(plane)
                 here[found.row, found.column] = True
                 salt += int((found.sign > 0).sum())
                 pepper += int((found.sign < 0).sum())
     return Impulses(mask, salt, pepper)
-
-
-def _planes(values: Pixels, layout: Layout) -> Iterator[Pixels]:
-    """Views of all planes of each channel."""
-    canonical = layout.canonical(values)
-    channels = [canonical] if layout.n_channels is None else np.moveaxis(canonical, -1, 0)
-    for channel in channels:
-        yield from (channel[place] for place in np.ndindex(channel.shape[:-2]))
 
 
 def _find(plane: Pixels) -> _Suspects:

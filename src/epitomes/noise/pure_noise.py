@@ -18,7 +18,7 @@ from epitomes.checks import Array
 from epitomes.halving import halved
 from epitomes.layout import Layout
 from epitomes.noise.block_spectrum import BlockSpectrum
-from epitomes.noise.dct_blocks import SIDE, Blocks
+from epitomes.noise.dct_blocks import SIDE, Blocks, at_half_frequencies
 from epitomes.noise.flat_blocks import Curve
 from epitomes.noise.level_function import CONFIDENT, LevelLine, LevelPoints, fit_line
 from epitomes.noise.model import Noise
@@ -58,9 +58,7 @@ class PureNoise:
     picture: Planar  # what the frames deviate from
     valid: Flags  # (height, width): pixels whose noise is complete
     freedom: float = 1.0  # independent values per pixel of a frame: (n - 1) / n for deviations from the mean of n
-    removed: int = (
-        0  # parameters of the shading that was subtracted from each frame, and noise of low frequency with it
-    )
+    removed: int = 0  # parameters of the shading that was subtracted from each frame, with noise of low frequency
 
     @cached_property
     def brightness(self) -> NDArray[np.float32]:
@@ -124,10 +122,8 @@ class Spectrum:
 
     def at_half_size(self) -> Floats:
         """The power at half the size of the image, if it is as smooth as here: that at half of each frequency."""
-        shape = (SIDE, SIDE, *self.power.shape[1:])
-        power, low, high = self.power.reshape(shape), np.arange(SIDE) // 2, (np.arange(SIDE) + 1) // 2
-        rows = (power[low] + power[high]) / 2
-        return np.asarray((rows[:, low] + rows[:, high]) / 8).reshape(self.power.shape)
+        power = at_half_frequencies(self.power.reshape(SIDE, SIDE, *self.power.shape[1:])) / 4
+        return power.reshape(self.power.shape)
 
 
 def model_of(noise: PureNoise, *, by_brightness: bool = True) -> Noise:

@@ -3,8 +3,9 @@
 `denoise` returns an image, `restore` the image with noise, plan and diagnostics, `plan` what would be done.
 """
 
+from epitomes.restoration._arguments import as_method
 from epitomes.restoration._plan import Plan
-from epitomes.restoration._restore import as_method, denoise, plan, restore
+from epitomes.restoration._restore import denoise, plan, restore
 from epitomes.restoration.method import Estimate, Method
 from epitomes.restoration.non_local import NonLocal
 from epitomes.restoration.patchwise import Patchwise, Recipe

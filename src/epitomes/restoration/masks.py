@@ -31,7 +31,7 @@ def as_mask(mask: ArrayLike, layout: Layout) -> Flags:
         if layout.channel_axis is not None:
             bad = bad[..., None]
         bad = layout.original(np.broadcast_to(bad, (*layout.stack_shape, *layout.picture_shape)))
-    if any(plane.all() for plane in _planes(bad, layout)):
+    if any(plane.all() for plane in layout.planes(bad)):
         raise ValueError("mask covers a whole plane of the image: it must be 0 at good pixels, so leave that plane out")
     return np.asarray(bad, np.bool_)
 
@@ -44,7 +44,7 @@ def filled(image: Pixels, mask: Flags, layout: Layout) -> Pixels:
     estimate.
     """
     pixels = np.array(image)
-    for plane, bad in zip(_planes(pixels, layout), _planes(mask, layout), strict=True):
+    for plane, bad in zip(layout.planes(pixels), layout.planes(mask), strict=True):
         if bad.any() and not bad.all():
             values = _mirrored(plane, bad)
             if plane.ndim == 2:
@@ -76,12 +76,3 @@ def _mirrored(plane: Pixels, bad: Flags) -> Pixels:
     place = np.where(bad[tuple(beyond)], nearest, beyond)  # the mirror may show another hole
     values: Pixels = plane[tuple(place)]
     return values
-
-
-def _planes(values: Pixels, layout: Layout) -> list[Pixels]:
-    """Views of all planes, each channel by itself."""
-    last = layout.canonical(values)
-    if layout.channel_axis is not None:
-        last = np.moveaxis(last, -1, 0)
-    n = min(2, layout.spatial)
-    return [last[place] for place in np.ndindex(last.shape[:-n])]

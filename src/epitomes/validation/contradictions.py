@@ -88,8 +88,8 @@ def _impulses(planes: Sequence[Evened]) -> Contradiction | None:
     return Contradiction(
         "impulses",
         f"{words[:1].upper()}{words[1:]}: the noise model does not describe them.",
-        "Mask and fill them: mask=find_impulses(image).mask and fill=True in Python, --mask FILE --fill on the command "
-        "line.",
+        "Let the noise be estimated, and they are found and filled: leave out sigma and noise in Python, --sigma, "
+        "--noise and --poisson on the command line.",
     )
 
 
@@ -153,7 +153,7 @@ def _correlated(fine: float, half: float) -> Contradiction:
         f"The noise is correlated: the finest detail of the image has {fine:.2g} times the level of the noise model, "
         f"that at half its size {half:.2g} times.",
         "Measure the noise in a flat part of the image: noise=noise_from_flat(image[top:bottom, left:right]) in "
-        "Python; save it as profile.json, and use --noise profile.json on the command line.",
+        "Python, --noise-from X,Y,W,H on the command line.",
     )
 
 

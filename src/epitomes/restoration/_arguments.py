@@ -1,0 +1,151 @@
+"""What the arguments of `denoise`, `restore` and `plan` say: the image and its axes, its noise, and the method."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from epitomes.checks import one_of, positive, require_finite, require_real
+from epitomes.epitome import Epitome
+from epitomes.formats import Picture
+from epitomes.layout import Layout
+from epitomes.noise import Noise, find_impulses
+from epitomes.restoration.masks import as_mask, filled
+from epitomes.restoration.method import Method
+from epitomes.restoration.non_local import NonLocal
+from epitomes.restoration.patchwise import Patchwise
+from epitomes.restoration.planning import TINY
+
+METHODS = ("nonlocal", "paper")
+PRESETS = ("auto", "fast", "balanced", "best")
+MOST_COLOURS = 4  # a last axis that is no longer is hardly spatial
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """The image with the meaning of its axes and its bad pixels."""
+
+    given: NDArray[Any]
+    layout: Layout
+    mask: NDArray[np.bool_] | None
+
+    @classmethod
+    def of(
+        cls, image: ArrayLike | Picture, channel_axis: int | None, spatial: int | None, mask: ArrayLike | None
+    ) -> Request:
+        """Read the axes and refuse what cannot be denoised."""
+        if isinstance(image, Picture):
+            if channel_axis is not None or spatial is not None:
+                raise ValueError(
+                    f"channel_axis and spatial are known from the axes {image.axes} of the picture: leave them out"
+                )
+            given, layout = image.pixels, image.layout
+        elif isinstance(image, (str, os.PathLike)):
+            raise TypeError(f"image must be an array or a Picture, got {image!r}: read files with epitomes.read first")
+        else:
+            given = require_real("image", image)
+            if channel_axis is None and spatial is None and _looks_coloured(given.shape):
+                raise ValueError(
+                    f"image of shape {given.shape} looks like one with {given.shape[-1]} channels: pass "
+                    f"channel_axis=-1, or spatial=3 if it is a volume"
+                )
+            layout = Layout.of(given.shape, channel_axis, spatial)
+        return cls(given, layout, None if mask is None else as_mask(mask, layout))
+
+    @property
+    def pixels(self) -> NDArray[Any]:
+        """The image without its bad pixels."""
+        pixels = self.given if self.mask is None else filled(self.given, self.mask, self.layout)
+        require_finite("image", pixels)
+        return pixels
+
+    def without_impulses(self) -> tuple[Request, tuple[str, ...]]:
+        """The request with impulses replaced by their neighbours, and a note; itself if there are none."""
+        layout = self.layout
+        found = find_impulses(self.pixels, channel_axis=layout.channel_axis, spatial=layout.spatial)
+        if self.mask is not None:
+            found = replace(found, mask=found.mask & ~self.mask)
+        if not found.mask.any():
+            return self, ()
+        note = f"{found.describe()}: their neighbours took their place before the noise was removed"
+        return replace(self, given=filled(self.given, found.mask, layout)), (note,)
+
+
+def _looks_coloured(shape: tuple[int, ...]) -> bool:
+    """Whether the last axis is too short for one of an image, and the two before it are not."""
+    return len(shape) > 2 and shape[-1] <= MOST_COLOURS < TINY <= min(shape[-3:-1])
+
+
+def noise_of(sigma: float | None, noise: Noise | None) -> Noise | None:
+    if sigma is not None and noise is not None:
+        raise ValueError("sigma is short for noise=Noise.gaussian(sigma), and both were given: leave one of them out")
+    if noise is not None and not isinstance(noise, Noise):
+        raise TypeError(f"noise must be a Noise, got {type(noise).__name__}: use Noise.gaussian(...) or sigma=...")
+    if sigma is None:
+        return noise
+    if np.ndim(sigma):
+        raise TypeError(
+            f"sigma must be one number, got an array of shape {np.shape(sigma)}: pass noise=Noise.gaussian(...) for "
+            "one level per channel, or noise=Noise.map(...) for one per pixel"
+        )
+    try:
+        return Noise.gaussian(positive("sigma", sigma))
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{error}; leave sigma out to estimate the noise") from None
+
+
+def as_method(
+    method: str | Method | None, preset: str = "auto", epitome: Epitome | None = None, time: float | None = None
+) -> Method | None:
+    """Return the method that arguments of `denoise` name, and refuse arguments that exclude each other.
+
+    Parameters
+    ----------
+    method, preset, epitome, time : see `denoise`
+        As for `denoise`.
+
+    Returns
+    -------
+    NonLocal, Patchwise or None
+        The method with its settings. None if it is to be chosen by trials.
+
+    Raises
+    ------
+    ValueError
+        If arguments exclude each other, or the method cannot use the epitome.
+
+    Examples
+    --------
+    >>> from epitomes.restoration import as_method
+    >>> as_method("paper").label, as_method(None, "best").label, as_method(None)
+    ('paper', 'best', None)
+    """
+    one_of("preset", preset, PRESETS)
+    named = [name for name, value in (("method", method), ("epitome", epitome)) if value is not None]
+    if preset != "auto":
+        named.append("preset")
+    if time is not None:
+        positive("time", time)
+        if named:
+            raise ValueError(f"time chooses the method, and {named[0]} sets it: leave one of them out")
+    if method is not None and not isinstance(method, str):
+        if isinstance(method, type) or not isinstance(method, Method):
+            raise TypeError(
+                f"method must be 'nonlocal', 'paper', or an object such as NonLocal() or Patchwise(), got {method!r}"
+            )
+        if len(named) > 1:
+            raise ValueError(f"{named[1]} is a setting of the method object: set it there")
+        return method
+    if method is not None:
+        one_of("method", method, METHODS)
+    if method == "paper":
+        if preset != "auto":
+            raise ValueError("preset is a setting of the non-local method: leave out preset or method='paper'")
+        return Patchwise(epitome=epitome)
+    if not named:
+        return None
+    return NonLocal(preset="balanced" if preset == "auto" else preset, epitome=epitome)

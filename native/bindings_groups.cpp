@@ -78,7 +78,7 @@ void run(Kernel kernel, const epitomes::Groups& groups, const Settings& settings
 // Shrinks groups and adds the members' estimates to total, and their weights to weight.
 void shrink_groups(std::size_t isa, In1<float> noisy, In1<float> guide, In1<std::int64_t> offsets, In1<std::int64_t> sum_offsets,
                    std::int64_t shift, In2<std::int32_t> places, In1<std::int32_t> counts, In1<float> levels, In2<float> base,
-                   In2<float> atoms, std::size_t n_voters, std::size_t most_atoms, double bound, double strength, bool by_rank, Flag stop,
+                   In2<float> atoms, std::size_t n_voters, std::size_t most_atoms, double bound, double strength, double edge, bool by_rank, Flag stop,
                    Changed1<float> total, Changed1<float> weight) {
     const epitomes::Groups groups = checked(noisy, guide, offsets, sum_offsets, shift, places, counts, levels, stop, total, weight);
     const std::size_t m = groups.m, most = base.shape(0) + most_atoms;
@@ -86,7 +86,7 @@ void shrink_groups(std::size_t isa, In1<float> noisy, In1<float> guide, In1<std:
     require(base.shape(0) <= m, "the base is larger than the patch");
     require(atoms.shape(0) == 0 || (n_voters > 0 && most_atoms <= m && most >= 1 && most <= m), "the basis is empty, or larger than the patch");
     const epitomes::Shrinkage shrinkage{base.data(), base.shape(0), atoms.data(), atoms.shape(0), n_voters,
-                                        most_atoms,  bound,         strength,     by_rank};
+                                        most_atoms,  bound,         strength,     edge,            by_rank};
     run(isa_at(isa).shrink_groups, groups, shrinkage, stop, total, weight);
 }
 
@@ -121,7 +121,7 @@ void bind_groups(nb::module_& m) {
     m.def("match", &match, "isa"_a, "image"_a.noconvert(), "patch"_a, "reach"_a, "plane"_a, "tops"_a.noconvert(), "lefts"_a.noconvert(),
           "stop"_a.noconvert(), "places"_a.noconvert(), "distances"_a.noconvert());
     define_groups(m, &shrink_groups, "base"_a.noconvert(), "atoms"_a.noconvert(), "n_voters"_a, "most_atoms"_a, "bound"_a, "strength"_a,
-                  "by_rank"_a);
+                  "edge"_a, "by_rank"_a);
     define_groups(m, &filter_groups, "noise"_a.noconvert());
     m.def("decompose", &decompose, "isa"_a, "matrix"_a.noconvert(), "values"_a.noconvert(), "vectors"_a.noconvert());
 }

@@ -162,6 +162,7 @@ struct Shrinkage {
     std::size_t most_atoms;  // that they may choose
     double bound;            // they choose while their mean squared error is above this many variances of the noise
     double strength;         // of the shrinkage
+    double edge;             // more of it, in squares of the largest singular value that noise alone has
     bool by_rank;            // whether estimates weigh 1 / (1 + directions kept), or all the same
 };
 

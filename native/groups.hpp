@@ -175,7 +175,7 @@ class GroupCoder : private GroupLoop<float> {
         eigen_.run(gram_.data(), order);
         std::size_t rank = 0;
         for (std::size_t a = 0; a < order; a++) {
-            const float part = part_kept(eigen_.values()[a], level);
+            const float part = part_kept(eigen_.values()[a], size, level);
             if (!(part > 0)) continue;
             rank++;
             const float* v = eigen_.vector(a);
@@ -204,9 +204,11 @@ class GroupCoder : private GroupLoop<float> {
         }
     }
     // How much of a direction is kept, from its energy: the weighted nuclear norm's rule (Gu and others, 2014),
-    // x = (y + sqrt(y^2 - 4 C)) / 2 with C = 2 strength sqrt(n) level^2, and nothing where y^2 < 4 C.
-    float part_kept(float energy, float level) const {
-        const float left = energy - 8 * float(s_.strength) * std::sqrt(float(n_)) * level * level;
+    // x = (y + sqrt(y^2 - 4 C)) / 2 with 4 C = (8 strength sqrt(n) + edge (sqrt(size) + sqrt(n))^2) level^2, and nothing
+    // where y^2 < 4 C. The edge is where the singular values of noise end.
+    float part_kept(float energy, std::size_t size, float level) const {
+        const float root = std::sqrt(float(n_)), most = std::sqrt(float(size)) + root;
+        const float left = energy - (8 * float(s_.strength) * root + float(s_.edge) * most * most) * level * level;
         return left > 0 ? (1 + std::sqrt(left / energy)) / 2 : 0.0f;
     }
 

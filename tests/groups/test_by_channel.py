@@ -11,7 +11,7 @@ from group_cases import correlated
 
 from epitomes import kernels
 from epitomes.groups import LowRank, Matching, SharedAtoms, Shrinker, Wiener, estimate
-from epitomes.groups._estimate import RunningAverage
+from epitomes.groups._bands import RunningAverage
 from epitomes.groups.matching import Planar
 
 MATCHING = Matching(patch=(1, 5, 5), search_radius=(0, 6, 6), stride=(1, 3, 3), group_size=20)
@@ -151,7 +151,7 @@ class TestRunningAverage:
         ]
 
     @pytest.mark.parametrize("finished", [(), (2,), (2, 7, 11), (2, 2, 1)])
-    def test_rows_are_divided_when_nothing_more_comes(
+    def test_sums_are_complete_when_they_are_finished(
         self, finished: tuple[int, ...], rng: np.random.Generator
     ) -> None:
         parts = self.parts(rng)
@@ -159,25 +159,27 @@ class TestRunningAverage:
         for rows, sums, weights in parts:
             total[:, rows] += sums
             weight[:, rows] += weights
-        result = np.full((2, 20, 5), np.nan, np.float32)
-        average = RunningAverage(result)
-        for number, part in enumerate(parts):
-            average.add([part])
+        average, done = RunningAverage(2, (5,)), []
+        for number, (rows, *sums) in enumerate(parts):
+            average.add(rows, slice(None), *sums)
             if number < len(finished):
-                average.finish(finished[number])
-                assert np.isfinite(result[:, : max(finished[: number + 1])]).all()
-        average.finish(20)
-        np.testing.assert_array_equal(result, (total / weight).astype(np.float32))
+                done.append(average.finish(finished[number]))
+                assert sum(part.shape[1] for part, _ in done) == max(finished[: number + 1])
+        done.append(average.finish(20))
+        np.testing.assert_array_equal(np.concatenate([part for part, _ in done], axis=1), total)
+        np.testing.assert_array_equal(np.concatenate([part for _, part in done], axis=1), weight)
         assert average.total.shape[1] == 0  # nothing is kept
 
     def test_memory_is_that_of_unfinished_rows(self, rng: np.random.Generator) -> None:
-        average = RunningAverage(np.empty((2, 20, 5), np.float32))
+        average = RunningAverage(2, (5,))
         parts = self.parts(rng)
-        average.add(parts[:2])
+        for rows, *sums in parts[:2]:
+            average.add(rows, slice(None), *sums)
         assert average.total.shape[1] == 14
         average.finish(7)
         assert average.total.shape[1] == 7
-        average.add(parts[2:])
+        for rows, *sums in parts[2:]:
+            average.add(rows, slice(None), *sums)
         assert average.total.shape[1] == 13
 
 
@@ -188,8 +190,8 @@ def test_large_images_hold_a_few_bands(rng: np.random.Generator, monkeypatch: py
     rows: list[int] = []
 
     class Watched(RunningAverage):
-        def add(self, parts: Any) -> None:
-            super().add(parts)
+        def add(self, *part: Any) -> None:
+            super().add(*part)
             rows.append(self.total.shape[1])
 
     monkeypatch.setattr(module, "RunningAverage", Watched)

@@ -49,6 +49,7 @@ class TestSpecification:
         n_base=st.integers(1, 3),
         most=st.integers(1, 12),
         strength=st.floats(0.05, 5.0),
+        edge=st.sampled_from([0.0, 0.8]),
         bound=st.floats(0.05, 2.0),
         by_rank=st.booleans(),
         seed=st.integers(0, 10_000),
@@ -62,6 +63,7 @@ class TestSpecification:
         n_base: int,
         most: int,
         strength: float,
+        edge: float,
         bound: float,
         by_rank: bool,
         seed: int,
@@ -72,7 +74,7 @@ class TestSpecification:
         atoms = rng.standard_normal((n_atoms, m))
         atoms -= atoms @ base.T @ base
         atoms = (atoms / np.sqrt((atoms**2).sum(axis=1, keepdims=True))).astype(np.float32)
-        shrinkage = Shrinkage(base, atoms, 6, min(most, m - len(base)), bound * m, strength, by_rank)
+        shrinkage = Shrinkage(base, atoms, 6, min(most, m - len(base)), bound * m, strength, edge, by_rank)
         groups = many_groups(m, n_matches, rng, n=5)
         total, weight = shrunk(isa, groups, shrinkage)
         total_0, weight_0 = shrunk("reference", groups, shrinkage)
@@ -110,16 +112,22 @@ class TestSpecification:
 
 @pytest.mark.parametrize("isa", NATIVE)
 class TestRule:
-    """`x = (y + sqrt(y^2 - 4 C)) / 2` with `C = 2 strength sqrt(n) level^2`, or 0 if `y^2 < 4 C`, in other ways."""
+    """`x = (y + sqrt(y^2 - 4 C)) / 2`, or 0 if `y^2 < 4 C`, in other ways.
+
+    `4 C = (8 strength sqrt(n) + edge (sqrt(m) + sqrt(n))^2) level^2`.
+    """
 
     @pytest.mark.parametrize(("n", "m"), [(30, 12), (9, 40), (16, 16)])
-    def test_a_single_singular_value(self, n: int, m: int, isa: str, rng: np.random.Generator) -> None:
+    @pytest.mark.parametrize(("strength", "edge"), [(2.0, 0.0), (0.0, 1.0), (0.5, 0.7)])
+    def test_a_single_singular_value(
+        self, n: int, m: int, strength: float, edge: float, isa: str, rng: np.random.Generator
+    ) -> None:
         """x solves `x^2 - x y + C = 0`, and is the larger solution."""
         left, right = orthonormal(1, n, rng)[0], orthonormal(1, m, rng)[0]
-        level, strength = 1.5, 2.0
-        C = 2 * strength * np.sqrt(n) * level**2
+        level = 1.5
+        C = 2 * strength * np.sqrt(n) * level**2 + edge * (np.sqrt(m) + np.sqrt(n)) ** 2 * level**2 / 4
         for y in 2 * np.sqrt(C) * np.array([0.5, 0.99, 1.01, 1.5, 4.0, 30.0]):
-            got = estimates(isa, 7 + y * np.outer(left, right), LowRank(strength=strength), level)
+            got = estimates(isa, 7 + y * np.outer(left, right), LowRank(strength=strength, edge=edge), level)
             x = left @ (got - 7) @ right
             np.testing.assert_allclose(got - 7, x * np.outer(left, right), rtol=0, atol=1e-6 * (7 + y))
             if y**2 < 4 * C:

@@ -1,27 +1,25 @@
 """Find groups of similar patches, shrink them, and average the overlapping estimates.
 
 References are worked on in bands of fixed height. Each band has its own sums, which are added in order, so the number
-of threads changes no bit. Rows that no later band can reach are finished at once: memory holds a few bands, not sums of
-the size of the image.
+of threads changes no bit. Rows and planes that no later band can reach are finished at once: memory holds a few bands,
+not sums of the size of the image.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from epitomes import blocks, kernels
+from epitomes import blocks
 from epitomes.checks import positive
-from epitomes.groups.matching import Matching, Planar, Reference, matches, references
+from epitomes.groups._bands import Band, Bands, Images, Level, RunningAverage
+from epitomes.groups.matching import Matching, Planar, Reference, references
 from epitomes.groups.shrinkage import Shrinker
 
 LINES = 8  # of references in a band
 BANDS_PER_THREAD = 4  # whose sums wait to be added
-
-Level = float | NDArray[np.float32]
-Sums = NDArray[np.float64]
 
 
 def estimate(
@@ -96,74 +94,42 @@ def estimate(
     shape = noisy.shape[1:]
     levels = list(level) if isinstance(level, Sequence) else [level]
     _require_shapes(noisy, matching, levels, match_on, guide, by_channel)
-    finder = noisy if match_on is None else match_on
-    chooser = noisy if guide is None else guide
-    # One part: all channels as one vector. Else one part per channel, with the same groups.
-    parts = [slice(c, c + 1) for c in range(len(noisy))] if by_channel else [slice(0, len(noisy))]
-    wide = 1 if by_channel else len(noisy)
-    shrinkage = shrinker.shrinkage(wide * matching.size, wide)
-
-    def work(reference: Reference, stop: blocks.Stop) -> tuple[slice, Planar, Planar]:
-        places, counts = matches(finder, matching, reference, stop)
-        rows = _rows(reference, matching, shape)
-        total = np.zeros((len(noisy), rows.stop - rows.start, shape[2]), np.float32)
-        weight = np.zeros_like(total)
-        for part, its_level in zip(parts, levels, strict=True):
-            groups = kernels.Groups(
-                noisy[part].reshape(-1),
-                chooser[part].reshape(-1),
-                _offsets(matching.patch, (wide, *shape)),
-                _offsets(matching.patch, (wide, 1, rows.stop - rows.start, shape[2]), shape[1]),
-                rows.start * shape[2],
-                places,
-                counts,
-                _levels(its_level, reference),
-            )
-            kernels.shrink_groups(groups, shrinkage, total[part].reshape(-1), weight[part].reshape(-1), stop)
-        return rows, total, weight
-
-    result = np.empty((len(noisy), shape[0] * shape[1], shape[2]), np.float32)
-    average = RunningAverage(result)
-    bands = list(references(matching, shape, LINES))
-    for first, last in blocks.split(len(bands), BANDS_PER_THREAD * blocks.n_threads(threads)):
-        done = blocks.run(work, bands[first:last], threads=threads)
-        average.add(done)
-        finished = result.shape[1] if last == len(bands) else _rows(bands[last], matching, shape).start
-        average.finish(finished)
+    images = Images(noisy, noisy if match_on is None else match_on, noisy if guide is None else guide)
+    bands = Bands(images, matching, shrinker, by_channel)
+    result = np.empty_like(noisy)
+    # Groups within a plane finish its rows, others whole planes. Rows are counted through all planes.
+    flat = matching.patch[0] == 1 and matching.search_radius[0] == 0
+    rows = result.reshape(len(noisy), -1, shape[2]) if flat else result
+    average = RunningAverage(len(noisy), shape[2:] if flat else shape[1:])
+    todo = list(references(matching, shape, LINES))
+    for first, last in blocks.split(len(todo), BANDS_PER_THREAD * blocks.n_threads(threads)):
+        for band in blocks.run(partial(_run, bands, levels), todo[first:last], threads=threads):
+            average.add(*_placed(band, shape[1], flat))
+        end = rows.shape[1] if last == len(todo) else _start(bands, todo[last], shape[1], flat)
+        total, weight = average.finish(end)
+        rows[:, average.first - total.shape[1] : average.first] = total / weight
         if callback is not None:
-            callback(last / len(bands))
-    return result.reshape(noisy.shape)
+            callback(last / len(todo))
+    return result
 
 
-class RunningAverage:
-    """Weighted averages, row by row, into an image `(channels, rows, width)`; unfinished rows alone are in memory."""
+def _run(bands: Bands, levels: list[Level], reference: Reference, stop: blocks.Stop) -> Band:
+    return bands.run(reference, levels, stop)
 
-    def __init__(self, result: Planar) -> None:
-        self.result = result
-        self.first = 0  # rows before it are finished
-        self.total: Sums = np.zeros((len(result), 0, result.shape[2]))
-        self.weight: Sums = np.zeros_like(self.total)
 
-    def add(self, parts: Sequence[tuple[slice, Planar, Planar]]) -> None:
-        """Add sums and weights of some rows each, in the order of `parts`."""
-        more = max(rows.stop for rows, _, _ in parts) - self.first - self.total.shape[1]
-        if more > 0:
-            room = np.zeros((len(self.result), more, self.result.shape[2]))
-            self.total = np.concatenate([self.total, room], axis=1)
-            self.weight = np.concatenate([self.weight, room], axis=1)
-        for rows, total, weight in parts:
-            here = slice(rows.start - self.first, rows.stop - self.first)
-            self.total[:, here] += total
-            self.weight[:, here] += weight
+def _placed(band: Band, height: int, flat: bool) -> tuple[slice, slice, Planar, Planar]:
+    """Where the sums of a band belong, for a `RunningAverage` over rows or planes."""
+    if not flat:
+        return band.planes, band.rows, band.total, band.weight
+    first = band.planes.start * height
+    along = slice(first + band.rows.start, first + band.rows.stop)
+    return along, slice(None), band.total[:, 0], band.weight[:, 0]
 
-    def finish(self, row: int) -> None:
-        """Divide the rows before `row`, to which nothing will be added any more."""
-        n = row - self.first
-        if n <= 0:
-            return
-        self.result[:, self.first : row] = self.total[:, :n] / self.weight[:, :n]
-        self.total, self.weight = self.total[:, n:].copy(), self.weight[:, n:].copy()
-        self.first = row
+
+def _start(bands: Bands, reference: Reference, height: int, flat: bool) -> int:
+    """The first row or plane that a band, and those after it, can touch."""
+    planes, rows = bands.box(reference)
+    return planes.start * height + rows.start if flat else planes.start
 
 
 def _require_shapes(
@@ -197,30 +163,3 @@ def _require_shapes(
         places = tuple(size - side + 1 for size, side in zip(shape, matching.patch, strict=True))
         if level.shape != places:
             raise ValueError(f"level needs shape {places}, one for each place of a patch, got {level.shape}")
-
-
-def _rows(reference: Reference, matching: Matching, shape: tuple[int, ...]) -> slice:
-    """The rows, counted through all planes, that members of these groups may touch."""
-    planes, height, _ = shape
-    deep, far = matching.search_radius[0], matching.search_radius[1]
-    first, last = max(0, reference.plane - deep), min(planes - matching.patch[0], reference.plane + deep)
-    top, bottom = int(reference.tops[0]) - far, int(reference.tops[-1]) + far + matching.patch[1]
-    if first == last and matching.patch[0] == 1:
-        return slice(first * height + max(0, top), first * height + min(height, bottom))
-    return slice(first * height, (last + matching.patch[0]) * height)
-
-
-def _offsets(patch: tuple[int, int, int], shape: tuple[int, ...], height: int | None = None) -> NDArray[np.int64]:
-    """From the place of a patch to its pixels: channels, planes, rows, columns. `height` is that of a plane."""
-    channels, planes, rows, width = shape
-    line = np.arange(patch[2]) + width * np.arange(patch[1])[:, None]
-    plane = line + width * (rows if height is None else height) * np.arange(patch[0])[:, None, None]
-    offsets = plane + planes * rows * width * np.arange(channels)[:, None, None, None]
-    return offsets.reshape(-1).astype(np.int64)
-
-
-def _levels(level: Level, reference: Reference) -> NDArray[np.float32]:
-    if isinstance(level, np.ndarray):
-        chosen = level[reference.plane][np.ix_(reference.tops, reference.lefts)]
-        return np.ascontiguousarray(chosen.reshape(-1), np.float32)
-    return np.full(len(reference), level, np.float32)

@@ -54,6 +54,9 @@ class LowRank:
     ----------
     strength : float, default: 2.83
         How strongly singular values are shrunk, see Notes.
+    edge : float, default: 0.0
+        More of it, in squares of the largest singular value of pure noise. With ``strength=0, edge=1`` the threshold
+        follows the number of members and the size of the patch.
 
     See Also
     --------
@@ -63,8 +66,9 @@ class LowRank:
     Notes
     -----
     The singular values y of the group, less its mean patch, follow the rule of the weighted nuclear norm [1]_: y
-    becomes ``(y + sqrt(y**2 - 4 * C)) / 2`` with ``C = 2 * strength * sqrt(n) * level**2``, or 0 if
-    ``y**2 < 4 * C``, for n members and noise of standard deviation ``level``.
+    becomes ``(y + sqrt(y**2 - 4 * C)) / 2``, or 0 if ``y**2 < 4 * C``, with
+    ``4 * C = (8 * strength * sqrt(n) + edge * (sqrt(m) + sqrt(n))**2) * level**2`` for n members of m pixels and noise of
+    standard deviation ``level``. The singular values of noise alone end near ``(sqrt(m) + sqrt(n)) * level``.
 
     References
     ----------
@@ -75,13 +79,15 @@ class LowRank:
     --------
     >>> from epitomes.groups import LowRank
     >>> LowRank()
-    LowRank(strength=2.83)
+    LowRank(strength=2.83, edge=0.0)
     """
 
     strength: float = 2.83
+    edge: float = 0.0
 
     def __post_init__(self) -> None:
         positive("strength", self.strength, zero=True)
+        positive("edge", self.edge, zero=True)
 
     def shrinkage(self, m: int, channels: int) -> kernels.Shrinkage:
         """Return the settings of the kernel.
@@ -99,7 +105,7 @@ class LowRank:
             Settings without atoms.
         """
         none = np.empty((0, m), np.float32)
-        return kernels.Shrinkage(none, none, 1, 0, 0.0, self.strength, False)
+        return kernels.Shrinkage(none, none, 1, 0, 0.0, self.strength, self.edge, False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -192,6 +198,7 @@ class SharedAtoms:
             min(self.most_atoms, m - channels),
             self.bound * m,
             self.strength,
+            0.0,
             self.by_rank,
         )
 

@@ -54,7 +54,7 @@ class Shrinkage(NamedTuple):
 
     The projection is omitted if there are no atoms, or if the largest number of atoms leaves an error above the noise
     level. The singular values y of the codes of the members, minus their mean, become `(y + sqrt(y^2 - 4 C)) / 2` with
-    `C = 2 strength sqrt(n) level^2`, or 0 if `y^2 < 4 C`.
+    `4 C = (8 strength sqrt(n) + edge (sqrt(k) + sqrt(n))^2) level^2` for n members and k codes, or 0 if `y^2 < 4 C`.
     """
 
     base: NDArray[np.float32]  # (b, m): orthonormal rows that are used in every group
@@ -63,6 +63,7 @@ class Shrinkage(NamedTuple):
     most_atoms: int  # largest number of selected atoms
     bound: float  # atoms are selected while the mean squared error is above this many variances of the noise
     strength: float
+    edge: float  # in squares of the largest singular value of pure noise, about
     by_rank: bool  # weights of estimates: 1 / (1 + rank), or all equal
 
 

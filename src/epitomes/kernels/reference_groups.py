@@ -75,7 +75,8 @@ def _shrunk(
     codes = members if basis is None else members @ basis.T
     mean = codes.mean(axis=0)
     left, values, right = np.linalg.svd(codes - mean, full_matrices=False)
-    four_c = 8.0 * shrinkage.strength * np.sqrt(len(members)) * level**2
+    root, most = np.sqrt(len(members)), np.sqrt(len(members)) + np.sqrt(codes.shape[1])
+    four_c = (8.0 * shrinkage.strength * root + shrinkage.edge * most**2) * level**2
     kept = np.where(values**2 > four_c, (values + np.sqrt(np.maximum(values**2 - four_c, 0.0))) / 2.0, 0.0)
     estimates = mean + (left * kept) @ right
     if basis is not None:

@@ -250,7 +250,7 @@ def _shrinkage(image: NDArray[np.float32], places: NDArray[np.int32]) -> bool:
     offsets = _flat(np.arange(_SIDE), np.arange(_SIDE))
     counts, levels = np.full(len(places), places.shape[1], np.int32), np.full(len(places), 0.9, np.float32)
     groups = kernels.Groups(image, image, offsets, offsets, 0, places, counts, levels)
-    shrinkage = kernels.Shrinkage(base, atoms.astype(np.float32), 4, 12, 0.8, 0.2, True)
+    shrinkage = kernels.Shrinkage(base, atoms.astype(np.float32), 4, 12, 0.8, 0.2, 0.1, True)
     found, exact = np.zeros((2, 2, image.size), np.float32)
     kernels.shrink_groups(groups, shrinkage, found[0], found[1], _stop())
     reference_groups.shrink_groups(groups, shrinkage, exact[0], exact[1])

@@ -173,11 +173,11 @@ def test_stacks_of_volumes(clean: np.ndarray, tmp_path: Path, rng: np.random.Gen
     asked = ("denoise", tmp_path / "a.ome.tif", "-o", tmp_path / "b.ome.tif", "--preset", "fast")
     code, out, _ = run(*asked, "--json")
     facts, got = json.loads(out), read(tmp_path / "b.ome.tif")
-    assert code == 0 and facts["plan"]["planes"] == 6 and got.axes == facts["axes"] == "TZYX"
+    assert code == 0 and facts["plan"]["planes"] == 2 and got.axes == facts["axes"] == "TZYX"
     assert dict(got.spacing) == steps
     np.testing.assert_array_equal(got.pixels, epitomes.denoise(pixels, spatial=3, preset="fast"))
     code, out, _ = run(*asked, "--overwrite", "--sigma", 10)
-    assert code == 0 and ", 6 planes, " in out
+    assert code == 0 and "groups across planes" in out
 
 
 def test_axes_can_be_given(tmp_path: Path, clean: np.ndarray, run: Run) -> None:

@@ -161,7 +161,7 @@ class TestRunningAverage:
             weight[:, rows] += weights
         average, done = RunningAverage(2, (5,)), []
         for number, (rows, *sums) in enumerate(parts):
-            average.add(rows, slice(None), *sums)
+            average.add(rows, (slice(None),), *sums)
             if number < len(finished):
                 done.append(average.finish(finished[number]))
                 assert sum(part.shape[1] for part, _ in done) == max(finished[: number + 1])
@@ -174,12 +174,12 @@ class TestRunningAverage:
         average = RunningAverage(2, (5,))
         parts = self.parts(rng)
         for rows, *sums in parts[:2]:
-            average.add(rows, slice(None), *sums)
+            average.add(rows, (slice(None),), *sums)
         assert average.total.shape[1] == 14
         average.finish(7)
         assert average.total.shape[1] == 7
         for rows, *sums in parts[2:]:
-            average.add(rows, slice(None), *sums)
+            average.add(rows, (slice(None),), *sums)
         assert average.total.shape[1] == 13
 
 

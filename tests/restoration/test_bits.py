@@ -50,9 +50,9 @@ def test_alone_in_a_stack_and_in_a_volume(name: str, noisy: Doubles) -> None:
     alone = denoise(noisy, SIGMA, method=METHODS[name])
     many = np.stack([3 * noisy[::-1], noisy])
     stack = denoise(many, SIGMA, method=METHODS[name], spatial=2)
-    volume = denoise(many, SIGMA, method=METHODS[name])
+    volume = denoise(many[1:], SIGMA, method=METHODS[name])  # a volume of one plane
     deep = denoise(noisy[None, None], SIGMA, method=METHODS[name], spatial=2)
-    assert alone.tobytes() == stack[1].tobytes() == volume[1].tobytes() == deep.tobytes()
+    assert alone.tobytes() == stack[1].tobytes() == volume[0].tobytes() == deep.tobytes()
 
 
 @every_method

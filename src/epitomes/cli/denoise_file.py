@@ -174,6 +174,8 @@ class Job:
             words.append(f"{self.keep:.0%} of the removed noise put back")
         if restored.plan.planes > 1:
             words.append(f"{restored.plan.planes} planes")
+        if restored.how:
+            words.append(restored.how)
         if self.mask is not None:
             words.append(f"{facts['masked']} bad pixels {'filled' if self.fill else 'left unchanged'}")
         words.append(f"{facts['seconds']:.1f} s")

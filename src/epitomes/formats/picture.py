@@ -81,9 +81,10 @@ class Picture:
     -----
     `channel_axis`, `spatial` and `layout` translate the letters for functions that work on arrays:
 
-    - Y, X and an adjacent Z are spatial. Thus "ZYX" is a volume and "TYX" a stack of images.
+    - Y, X and an adjacent Z or T are spatial: planes and frames that follow each other belong together. Thus "ZYX" is a
+      volume, "TYX" a clip, and "TZYX" a stack of volumes.
     - C after Y or X holds the channels of one image, which belong together, as colours do.
-    - T, C before Y, and a Z that another axis separates from Y and X count independent images.
+    - C before Y, and a T or Z that another axis separates from Y and X, count independent images.
 
     Examples
     --------
@@ -91,7 +92,7 @@ class Picture:
     >>> from epitomes.formats import Picture
     >>> video = Picture(np.zeros((5, 48, 64, 3), np.uint8), "TYXC", {"T": 0.04}, {"T": "s"})
     >>> video.channel_axis, video.spatial, video.layout.stack_shape
-    (3, 2, (5,))
+    (3, 3, ())
     >>> Picture(np.zeros((20, 64, 64))).axes
     'ZYX'
     """
@@ -142,7 +143,7 @@ class Picture:
 
     @property
     def spatial(self) -> int:
-        """Number of spatial axes: 3 for volumes, 2 for images.
+        """Number of spatial axes: 3 for volumes and clips, 2 for images.
 
         Raises
         ------
@@ -159,7 +160,7 @@ class Picture:
         2
         """
         letters = self.axes if self.channel_axis is None else self.axes.replace("C", "")
-        if set(letters[-3:]) == set("ZYX"):
+        if set(letters[-3:]) == set("ZYX") or letters.endswith("TYX"):
             return 3
         if letters.endswith("YX"):
             return 2

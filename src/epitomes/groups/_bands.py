@@ -1,8 +1,8 @@
-"""Bands of references: their groups are found and shrunk within the box of the image that they can reach."""
+"""References in bands and tiles: their groups are found and shrunk within the box of the image that they can reach."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,77 +13,103 @@ from epitomes.blocks import Stop
 from epitomes.groups.matching import Matching, Planar, Reference, matches
 from epitomes.groups.shrinkage import Shrinker
 
-Level = float | NDArray[np.float32]
+Slice = NDArray[np.float32]  # (channels, height, width): a plane
+Levels = Sequence[NDArray[np.float32]]  # standard deviation of the noise of each reference, for each estimate
 Sums = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Images:
-    """The image that is estimated, the one on which patches are compared, and the one on which atoms are chosen."""
+    """Planes that are estimated, those on which patches are compared, and those on which atoms are chosen."""
 
-    noisy: Planar
-    match_on: Planar
-    guide: Planar
+    noisy: Sequence[Slice]
+    match_on: Sequence[Slice]
+    guide: Sequence[Slice]
 
-    def cut(self, planes: slice, rows: slice) -> Images:
-        """A box of each of them, contiguous; those that are the same stay the same."""
-        boxes = {id(image): np.ascontiguousarray(image[:, planes, rows]) for image in self._all()}
-        return Images(*(boxes[id(image)] for image in self._all()))
-
-    def _all(self) -> tuple[Planar, Planar, Planar]:
-        return self.noisy, self.match_on, self.guide
+    @classmethod
+    def of(cls, noisy: Planar, match_on: Planar, guide: Planar) -> Images:
+        """The planes of planar images."""
+        planes = {id(image): [image[:, k] for k in range(image.shape[1])] for image in (noisy, match_on, guide)}
+        return cls(*(planes[id(image)] for image in (noisy, match_on, guide)))
 
 
 @dataclass(frozen=True, eq=False)
-class Band:
-    """What the groups of some lines of references say: sums and weights of the pixels of a box."""
+class Box:
+    """The part of an image that groups can touch: some rows and columns, shifted from plane to plane."""
 
-    planes: slice
+    first: int  # plane
     rows: slice
+    columns: slice
+    shifts: tuple[tuple[int, int], ...]  # of rows and columns, one for each plane
+
+    @property
+    def planes(self) -> slice:
+        return slice(self.first, self.first + len(self.shifts))
+
+    def parts(self) -> Iterator[tuple[int, slice, slice]]:
+        """Plane, rows and columns of each of its parts."""
+        for k, (down, across) in enumerate(self.shifts):
+            rows = slice(self.rows.start + down, self.rows.stop + down)
+            yield self.first + k, rows, slice(self.columns.start + across, self.columns.stop + across)
+
+    def cut(self, planes: Sequence[Slice]) -> Planar:
+        """A copy of this part of an image, `(channels, planes, rows, columns)`."""
+        return np.stack([planes[k][:, rows, columns] for k, rows, columns in self.parts()], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Contribution:
+    """What some groups say about the pixels of a box: sums of their estimates, and of their weights."""
+
+    box: Box
     total: Planar
     weight: Planar
 
 
-class Bands:
-    """Everything that the bands of an image have in common."""
+class GroupEstimator:
+    """Finds and shrinks the groups of some references; holds all that they have in common."""
 
-    def __init__(self, images: Images, matching: Matching, shrinker: Shrinker, by_channel: bool) -> None:
-        n = len(images.noisy)
-        self.images, self.matching = images, matching
+    def __init__(self, matching: Matching, shrinker: Shrinker, channels: int, by_channel: bool) -> None:
+        self.matching = matching
         # One part: all channels as one vector. Else one part per channel, with the same groups.
-        self.parts = [slice(c, c + 1) for c in range(n)] if by_channel else [slice(0, n)]
-        self.wide = 1 if by_channel else n
+        self.parts = [slice(c, c + 1) for c in range(channels)] if by_channel else [slice(0, channels)]
+        self.wide = 1 if by_channel else channels
         self.shrinkage = shrinker.shrinkage(self.wide * matching.size, self.wide)
 
-    def box(self, reference: Reference) -> tuple[slice, slice]:
-        """The planes and rows that members of these groups can touch."""
-        planes, height, _ = self.images.noisy.shape[1:]
-        (deep, far, _), (thick, high, _) = self.matching.search_radius, self.matching.patch
-        first, last = max(0, reference.plane - deep), min(planes - thick, reference.plane + deep)
-        top, bottom = int(reference.tops[0]) - far, int(reference.tops[-1]) + far + high
-        return slice(first, last + thick), slice(max(0, top), min(height, bottom))
+    def box(self, reference: Reference, shape: tuple[int, ...]) -> Box:
+        """What members of these groups can touch, in an image of planes, rows and columns."""
+        (deep, *far), (thick, *patch) = self.matching.search_radius, self.matching.patch
+        first, last = max(0, reference.plane - deep), min(shape[0] - thick, reference.plane + deep) + thick
+        rows, columns = (
+            slice(max(0, int(at[0]) - reach), min(size, int(at[-1]) + reach + side))
+            for at, reach, side, size in zip((reference.tops, reference.lefts), far, patch, shape[1:], strict=True)
+        )
+        return Box(first, rows, columns, ((0, 0),) * (last - first))
 
-    def run(self, reference: Reference, levels: Sequence[Level], stop: Stop) -> Band:
-        """Find and shrink the groups of some lines; `levels` has one entry for each part."""
-        planes, rows = self.box(reference)
-        images = self.images.cut(planes, rows)
-        inside = Reference(reference.plane - planes.start, reference.tops - rows.start, reference.lefts)
-        places, counts = matches(images.match_on, self.matching, inside, stop)
-        total, weight = np.zeros_like(images.noisy), np.zeros_like(images.noisy)
-        offsets = _offsets(self.matching.patch, (self.wide, *images.noisy.shape[1:]))
-        for part, level in zip(self.parts, levels, strict=True):
+    def run(
+        self,
+        images: Images,
+        reference: Reference,
+        stop: Stop,
+        *,
+        box_of: Callable[[Reference], Box],
+        levels_of: Callable[[Reference, Box], Levels],
+    ) -> Contribution:
+        """Find and shrink the groups of some references within their box."""
+        box = box_of(reference)
+        inside = Reference(
+            reference.plane - box.first, reference.tops - box.rows.start, reference.lefts - box.columns.start
+        )
+        noisy, match_on, guide = _cut(box, images)
+        places, counts = matches(match_on, self.matching, inside, stop)
+        total, weight = np.zeros_like(noisy), np.zeros_like(noisy)
+        offsets = _offsets(self.matching.patch, (self.wide, *noisy.shape[1:]))
+        for part, level in zip(self.parts, levels_of(reference, box), strict=True):
             groups = kernels.Groups(
-                images.noisy[part].reshape(-1),
-                images.guide[part].reshape(-1),
-                offsets,
-                offsets,
-                0,
-                places,
-                counts,
-                _levels(level, reference),
+                noisy[part].reshape(-1), guide[part].reshape(-1), offsets, offsets, 0, places, counts, level
             )
             kernels.shrink_groups(groups, self.shrinkage, total[part].reshape(-1), weight[part].reshape(-1), stop)
-        return Band(planes, rows, total, weight)
+        return Contribution(box, total, weight)
 
 
 class RunningAverage:
@@ -94,16 +120,16 @@ class RunningAverage:
         self.total: Sums = np.zeros((channels, 0, *inner))
         self.weight: Sums = np.zeros_like(self.total)
 
-    def add(self, along: slice, inner: slice, total: Planar, weight: Planar) -> None:
-        """Add sums and weights of a box: a part of the first axis and of the one after it."""
+    def add(self, along: slice, inner: tuple[slice, ...], total: Planar, weight: Planar) -> None:
+        """Add sums and weights of a box: a part of the first axis and of those after it."""
         more = along.stop - self.first - self.total.shape[1]
         if more > 0:
             room = np.zeros((len(self.total), more, *self.total.shape[2:]))
             self.total = np.concatenate([self.total, room], axis=1)
             self.weight = np.concatenate([self.weight, room], axis=1)
-        here = slice(along.start - self.first, along.stop - self.first)
-        self.total[:, here, inner] += total
-        self.weight[:, here, inner] += weight
+        here = (slice(None), slice(along.start - self.first, along.stop - self.first), *inner)
+        self.total[here] += total
+        self.weight[here] += weight
 
     def finish(self, end: int) -> tuple[Sums, Sums]:
         """Return the sums and weights before `end`, to which nothing will be added any more, and forget them."""
@@ -114,6 +140,15 @@ class RunningAverage:
         return done
 
 
+def _cut(box: Box, images: Images) -> tuple[Planar, Planar, Planar]:
+    """The part of each image, once for those that are the same."""
+    noisy = box.cut(images.noisy)
+    match_on = noisy if images.match_on is images.noisy else box.cut(images.match_on)
+    if images.guide is images.noisy:
+        return noisy, match_on, noisy
+    return noisy, match_on, match_on if images.guide is images.match_on else box.cut(images.guide)
+
+
 def _offsets(patch: tuple[int, int, int], shape: tuple[int, ...]) -> NDArray[np.int64]:
     """From the place of a patch to its pixels: channels, planes, rows, columns."""
     channels, planes, rows, width = shape
@@ -121,10 +156,3 @@ def _offsets(patch: tuple[int, int, int], shape: tuple[int, ...]) -> NDArray[np.
     plane = line + width * rows * np.arange(patch[0])[:, None, None]
     offsets = plane + planes * rows * width * np.arange(channels)[:, None, None, None]
     return offsets.reshape(-1).astype(np.int64)
-
-
-def _levels(level: Level, reference: Reference) -> NDArray[np.float32]:
-    if isinstance(level, np.ndarray):
-        chosen = level[reference.plane][np.ix_(reference.tops, reference.lefts)]
-        return np.ascontiguousarray(chosen.reshape(-1), np.float32)
-    return np.full(len(reference), level, np.float32)

@@ -11,15 +11,18 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from epitomes import blocks
 from epitomes.checks import positive
-from epitomes.groups._bands import Band, Bands, Images, Level, RunningAverage
+from epitomes.groups._bands import Box, GroupEstimator, Images, RunningAverage
 from epitomes.groups.matching import Matching, Planar, Reference, references
 from epitomes.groups.shrinkage import Shrinker
 
 LINES = 8  # of references in a band
 BANDS_PER_THREAD = 4  # whose sums wait to be added
+
+Level = float | NDArray[np.float32]
 
 
 def estimate(
@@ -94,42 +97,48 @@ def estimate(
     shape = noisy.shape[1:]
     levels = list(level) if isinstance(level, Sequence) else [level]
     _require_shapes(noisy, matching, levels, match_on, guide, by_channel)
-    images = Images(noisy, noisy if match_on is None else match_on, noisy if guide is None else guide)
-    bands = Bands(images, matching, shrinker, by_channel)
+    images = Images.of(noisy, noisy if match_on is None else match_on, noisy if guide is None else guide)
+    estimator = GroupEstimator(matching, shrinker, len(noisy), by_channel)
+
+    work = partial(
+        estimator.run,
+        images,
+        box_of=lambda reference: estimator.box(reference, shape),
+        levels_of=lambda reference, _: [_at(each, reference) for each in levels],
+    )
     result = np.empty_like(noisy)
     # Groups within a plane finish its rows, others whole planes. Rows are counted through all planes.
     flat = matching.patch[0] == 1 and matching.search_radius[0] == 0
-    rows = result.reshape(len(noisy), -1, shape[2]) if flat else result
-    average = RunningAverage(len(noisy), shape[2:] if flat else shape[1:])
-    todo = list(references(matching, shape, LINES))
-    for first, last in blocks.split(len(todo), BANDS_PER_THREAD * blocks.n_threads(threads)):
-        for band in blocks.run(partial(_run, bands, levels), todo[first:last], threads=threads):
-            average.add(*_placed(band, shape[1], flat))
-        end = rows.shape[1] if last == len(todo) else _start(bands, todo[last], shape[1], flat)
+    parts = result.reshape(len(noisy), -1, shape[2]) if flat else result
+    average = RunningAverage(len(noisy), parts.shape[2:])
+    bands = list(references(matching, shape, LINES))
+    for first, last in blocks.split(len(bands), BANDS_PER_THREAD * blocks.n_threads(threads)):
+        for done in blocks.run(work, bands[first:last], threads=threads):
+            along, inner, depth = _placed(done.box, shape[1], flat)
+            average.add(along, inner, done.total[depth], done.weight[depth])
+        end = parts.shape[1]
+        if last < len(bands):
+            end = _placed(estimator.box(bands[last], shape), shape[1], flat)[0].start
         total, weight = average.finish(end)
-        rows[:, average.first - total.shape[1] : average.first] = total / weight
+        parts[:, average.first - total.shape[1] : average.first] = total / weight
         if callback is not None:
-            callback(last / len(todo))
+            callback(last / len(bands))
     return result
 
 
-def _run(bands: Bands, levels: list[Level], reference: Reference, stop: blocks.Stop) -> Band:
-    return bands.run(reference, levels, stop)
-
-
-def _placed(band: Band, height: int, flat: bool) -> tuple[slice, slice, Planar, Planar]:
-    """Where the sums of a band belong, for a `RunningAverage` over rows or planes."""
+def _placed(box: Box, height: int, flat: bool) -> tuple[slice, tuple[slice, ...], tuple[slice | int, ...]]:
+    """Where the sums of a box belong in an average over rows or planes, and which planes of them."""
     if not flat:
-        return band.planes, band.rows, band.total, band.weight
-    first = band.planes.start * height
-    along = slice(first + band.rows.start, first + band.rows.stop)
-    return along, slice(None), band.total[:, 0], band.weight[:, 0]
+        return box.planes, (box.rows, box.columns), (slice(None),)
+    first = box.first * height
+    return slice(first + box.rows.start, first + box.rows.stop), (box.columns,), (slice(None), 0)
 
 
-def _start(bands: Bands, reference: Reference, height: int, flat: bool) -> int:
-    """The first row or plane that a band, and those after it, can touch."""
-    planes, rows = bands.box(reference)
-    return planes.start * height + rows.start if flat else planes.start
+def _at(level: Level, reference: Reference) -> NDArray[np.float32]:
+    if isinstance(level, np.ndarray):
+        chosen = level[reference.plane][np.ix_(reference.tops, reference.lefts)]
+        return np.ascontiguousarray(chosen.reshape(-1), np.float32)
+    return np.full(len(reference), level, np.float32)
 
 
 def _require_shapes(

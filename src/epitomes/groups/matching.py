@@ -96,7 +96,7 @@ class Reference:
 def references(matching: Matching, shape: tuple[int, ...], n_lines: int) -> Iterator[Reference]:
     """The grid of references, `n_lines` lines at a time; its last lines and columns touch the border."""
     planes, tops, lefts = (
-        _positions(size, side, step) for size, side, step in zip(shape, matching.patch, matching.stride, strict=True)
+        positions(size, side, step) for size, side, step in zip(shape, matching.patch, matching.stride, strict=True)
     )
     for plane in planes:
         for first in range(0, len(tops), n_lines):
@@ -124,7 +124,7 @@ def matches(
     return places, np.maximum(near, np.minimum(present, matching.least_members)).astype(np.int32)
 
 
-def _positions(size: int, side: int, step: int) -> NDArray[np.int64]:
+def positions(size: int, side: int, step: int) -> NDArray[np.int64]:
     """0, step, 2 step, ... and the last position that fits."""
     last = size - side
     positions = np.arange(0, last + 1, step, dtype=np.int64)

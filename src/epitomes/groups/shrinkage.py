@@ -67,8 +67,8 @@ class LowRank:
     -----
     The singular values y of the group, less its mean patch, follow the rule of the weighted nuclear norm [1]_: y
     becomes ``(y + sqrt(y**2 - 4 * C)) / 2``, or 0 if ``y**2 < 4 * C``, with
-    ``4 * C = (8 * strength * sqrt(n) + edge * (sqrt(m) + sqrt(n))**2) * level**2`` for n members of m pixels and noise of
-    standard deviation ``level``. The singular values of noise alone end near ``(sqrt(m) + sqrt(n)) * level``.
+    ``4 * C = (8 * strength * sqrt(n) + edge * (sqrt(m) + sqrt(n))**2) * level**2`` for n members of m pixels and noise
+    of standard deviation ``level``. The singular values of noise alone end near ``(sqrt(m) + sqrt(n)) * level``.
 
     References
     ----------

@@ -271,6 +271,7 @@ class Plan:
             atoms_per_patch=sum(counts) / max(1, len(counts)),
             seconds=time.perf_counter() - began,
             notes=tuple(dict.fromkeys(notes)),
+            how="" if first is None else first.how,
         )
 
 

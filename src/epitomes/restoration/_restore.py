@@ -319,6 +319,8 @@ def _plan(
         reason = "no noise was found"
     elif layout.spatial == 1:
         reason = "signals are denoised by the paper's method"
+    elif layout.spatial == 3 and layout.picture_shape[0] > 1:
+        reason = "volumes are denoised across planes, and presets are compared on images only"
     elif noise.blocks is not None or any(part.blocks is not None for part in noise.parts):
         reason = "the noise is correlated, and presets are compared on white noise only"
     elif left is not None and left <= 0:

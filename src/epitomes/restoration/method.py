@@ -31,6 +31,8 @@ class Estimate:
         Mean number of atoms per patch.
     notes : tuple of str, optional
         What the user should know, in short sentences.
+    how : str, optional
+        How it was done, in a few words, where that was decided on the way.
 
     See Also
     --------
@@ -51,6 +53,7 @@ class Estimate:
     fit: Fit | None
     atoms_per_patch: float
     notes: tuple[str, ...] = ()
+    how: str = ""
 
 
 @runtime_checkable

@@ -46,6 +46,8 @@ class Restored:
         Time of the denoising. ``plan.spent`` is the time before it.
     notes : tuple of str
         What the user should know, in short sentences.
+    how : str
+        How it was done, in a few words, where that was decided on the way: how the planes of a volume were taken.
 
     See Also
     --------
@@ -72,6 +74,7 @@ class Restored:
     atoms_per_patch: float
     seconds: float
     notes: tuple[str, ...] = ()
+    how: str = ""
 
     @property
     def noise(self) -> Noise:
@@ -160,6 +163,7 @@ class Restored:
             "objectives": [] if self.fit is None else [step.objective for step in self.fit.history],
             "seconds": self.plan.spent + self.seconds,
             "notes": list(self.notes),
+            "how": self.how,
         }
 
     def __getitem__(self, key: Any) -> Any:

@@ -12,7 +12,8 @@ from restoration_cases import Doubles, grey, white_noise, with_noise
 
 from epitomes import Epitome, restore
 from epitomes.groups import SharedAtoms
-from epitomes.phi import Phi, flat, turned, union, windows
+from epitomes.phi import GatherPhi, Phi, flat, turned, union, windows
+from epitomes.phi._windows import spatial_axes
 from epitomes.restoration import NonLocal, _restore
 from epitomes.restoration.non_local import method, passes
 from epitomes.restoration.non_local.passes import atoms_of, coding_patches
@@ -27,6 +28,11 @@ NOT_USABLE = {
     for name, phi in phi_cases.NAMED.items()
     if len(phi.patch_shape) != 2 or getattr(phi, "support", None) is not None or phi.patch_size == 1
 }
+VOLUMETRIC = [
+    name
+    for name, phi in NOT_USABLE.items()
+    if isinstance(phi, GatherPhi) and phi.support is None and spatial_axes(phi) == 3
+]
 USABLE = {name: phi for name, phi in phi_cases.NAMED.items() if name not in NOT_USABLE}
 
 RESIZED: dict[str, Callable[[Patch], Phi]] = {
@@ -139,8 +145,22 @@ def test_what_cannot_be_used_is_refused_first(name: str, monkeypatch: pytest.Mon
     epitome = epitome_of(NOT_USABLE[name])
     with pytest.raises(ValueError, match=r"the non-local method needs .*leave epitome out to use a shipped one"):
         restore(white_noise((40, 40)), epitome=epitome)
-    with pytest.raises(ValueError, match=r"the non-local method needs"):
-        NonLocal(epitome=epitome)
+    if name not in VOLUMETRIC:
+        with pytest.raises(ValueError, match=r"the non-local method needs"):
+            NonLocal(epitome=epitome)
+
+
+@pytest.mark.parametrize("name", VOLUMETRIC)
+@pytest.mark.parametrize("preset", ["fast", "best"])
+def test_volumes_are_coded_with_windows_of_volumes(name: str, preset: str) -> None:
+    epitome = epitome_of(NOT_USABLE[name])
+    clean = 9 * np.sin(np.indices((7, 20, 21)).sum(axis=0) / 2)
+    volume = clean + white_noise(clean.shape)
+    found = restore(volume, 1.0, method=NonLocal(preset=preset, epitome=epitome, planes="still"), threads=1)
+    assert found.epitome is epitome and found.plan.planes == 1
+    assert np.std(found.image - clean) < 0.8
+    without = restore(volume, 1.0, method=NonLocal(preset=preset, planes="still"), threads=1)
+    assert not np.array_equal(found.image, without.image)
 
 
 def test_the_lists_are_not_empty() -> None:

@@ -15,13 +15,15 @@ from epitomes.groups.matching import Planar
 from epitomes.layout import Layout
 from epitomes.learn import natural
 from epitomes.noise import BlockSpectrum
-from epitomes.phi import support_of, windows
+from epitomes.phi import GatherPhi, support_of, windows
+from epitomes.phi._windows import spatial_axes
 from epitomes.restoration.masks import filled
 from epitomes.restoration.method import Callback, Estimate, within
 from epitomes.restoration.non_local.colour import from_planar, to_planar
 from epitomes.restoration.non_local.correlated import Correlated
 from epitomes.restoration.non_local.passes import Pass, State
 from epitomes.restoration.non_local.presets import PRESETS, passes_of
+from epitomes.restoration.non_local.volumes import ARRANGEMENTS, cosines, denoise_volume
 from epitomes.restoration.patchwise.coding import coded
 from epitomes.restoration.patchwise.method import MOST_CONTRAST, precise, require_epitome, require_flag
 from epitomes.restoration.patchwise.strong_noise import (
@@ -36,6 +38,7 @@ MOST_RANGE = 1e5  # times sigma: groups are in float32, whose rounding would be 
 OUTLYING = 0.49 * MOST_RANGE  # times sigma, from the median: what is left has less than that range
 MOST_OUTLIERS = 0.01  # share of the pixels
 PILOT_COST = 0.6  # of the time of a pass, for the progress shown
+PLANES = ("auto", *ARRANGEMENTS, "single")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -48,7 +51,8 @@ class NonLocal:
         Which passes to make. "fast" stops after the pilot, the paper's method with a given epitome; "best" takes about
         six times as long as "balanced".
     epitome : Epitome, optional
-        Epitome with two-dimensional patches. Default: a shipped one, learned from natural images.
+        Epitome with two-dimensional patches, for images, or with three-dimensional ones, for volumes. Default: one
+        that was learned from natural images; for volumes, a dictionary of cosines.
     passes : tuple of Pass, optional
         Passes to make instead of those of the preset.
     residual_factor : float, default: 1.15
@@ -56,6 +60,10 @@ class NonLocal:
     multiscale : bool, optional
         Whether the pilot uses patches of three scales. Default: where the noise is stronger than in the paper's
         Table 1, relative to the contrast of the image.
+    planes : {"auto", "still", "flat", "aligned", "single"}, default: "auto"
+        How the planes of volumes and clips are taken: "still" finds groups of cubic patches across planes as they lie,
+        "flat" of flat patches, for planes that lie far apart, "aligned" shifts planes along their motion, and "single"
+        denoises each plane by itself. "auto" tries the first three on tiles.
 
     See Also
     --------
@@ -67,6 +75,9 @@ class NonLocal:
     into one lightness and two differences by an orthonormal matrix, which leaves white noise white. Any phi whose
     patches are full rectangles is used as it is; passes that would need patches of another size than it can give use
     its own.
+
+    The planes of volumes and clips pass through all stages one after another, so their number costs no memory. An
+    epitome with two-dimensional patches, `passes`, and correlated noise mean that each plane is denoised by itself.
 
     Examples
     --------
@@ -85,9 +96,11 @@ class NonLocal:
     passes: tuple[Pass, ...] | None = None
     residual_factor: float = RESIDUAL_FACTOR
     multiscale: bool | None = None
+    planes: str = "auto"
 
     def __post_init__(self) -> None:
         one_of("preset", self.preset, PRESETS)
+        one_of("planes", self.planes, PLANES)
         require_epitome(self.epitome)
         positive("residual_factor", self.residual_factor)
         require_flag("multiscale", self.multiscale)
@@ -103,7 +116,7 @@ class NonLocal:
         return self.preset if self.passes is None else "non-local"
 
     def prepare(self, shape: tuple[int, ...], channels: bool) -> int:
-        """Return how many spatial axes are worked on at once, always 2; refuse what does not fit.
+        """Return how many spatial axes are worked on at once; refuse what does not fit.
 
         Parameters
         ----------
@@ -115,7 +128,7 @@ class NonLocal:
         Returns
         -------
         int
-            Number of spatial axes: volumes are denoised plane by plane.
+            3 for volumes, unless their planes are denoised one by one; 2 for images.
 
         Raises
         ------
@@ -129,6 +142,18 @@ class NonLocal:
                 f"{', channels last' if channels else ''}: use method='paper' for signals"
             )
         patch = self._epitome().phi.patch_shape
+        if self._is_deep(spatial):
+            if self.epitome is not None and any(side < width for side, width in zip(spatial, patch, strict=True)):
+                raise ValueError(
+                    f"a volume of shape {spatial} is smaller than a patch of shape {patch}: use an epitome with "
+                    "smaller patches, or leave it out"
+                )
+            return 3
+        if len(patch) > 2:
+            raise ValueError(
+                f"the non-local method needs a volume for patches of shape {patch}, got an image of shape {shape}: "
+                "use method='paper', or leave epitome out to use a shipped one"
+            )
         if any(side < width for side, width in zip(spatial[-2:], patch, strict=True)):
             raise ValueError(
                 f"an image of {spatial[-2]} x {spatial[-1]} pixels is smaller than a patch of {patch[0]} x {patch[1]}: "
@@ -152,7 +177,8 @@ class NonLocal:
         Parameters
         ----------
         image : ndarray
-            Image ``(height, width)`` or ``(height, width, channels)`` of any real dtype.
+            Image ``(height, width)`` or volume ``(planes, height, width)``, channels last if there are any, of any real
+            dtype.
         sigma : float
             Standard deviation of its noise.
         blocks : BlockSpectrum, optional
@@ -171,9 +197,12 @@ class NonLocal:
         Estimate
             Image, epitome in the end, and the mean number of atoms per patch in the pilot.
         """
-        epitome, outliers = self._epitome(), outliers_of(image, sigma)
+        outliers = outliers_of(image, sigma)
         if outliers is not None:
             return self._beside(outliers, image, sigma, blocks, channels, seed, threads, callback)
+        if image.ndim - channels > 2:
+            return self._volume(image, sigma, blocks, channels, seed, threads, callback)
+        epitome = self._epitome()
         passes = passes_of(self.preset) if self.passes is None else self.passes
         if blocks is not None:
             return self._correlated(image, blocks, passes, epitome, seed, threads, callback)
@@ -218,6 +247,55 @@ class NonLocal:
         found = self.run(inside, sigma, blocks=blocks, channels=channels, seed=seed, threads=threads, callback=callback)
         note = f"{int(outliers.sum())} outliers of more than {OUTLYING:g} sigma are left as they were"
         return replace(found, image=np.where(outliers, pixels, found.image), notes=(*found.notes, note))
+
+    def _volume(
+        self,
+        image: Array,
+        sigma: float,
+        blocks: BlockSpectrum | None,
+        channels: bool,
+        seed: int,
+        threads: int | None,
+        callback: Callback | None,
+    ) -> Estimate:
+        """Denoise a volume or clip; under correlated noise, each plane by itself."""
+        if blocks is None:
+            found, how = denoise_volume(
+                image,
+                sigma,
+                preset=self.preset,
+                planes=self.planes,
+                epitome=self.epitome,
+                dtype=float_type(image),
+                seed=seed,
+                threads=threads,
+                callback=callback,
+            )
+            used = cosines(how.coding.patch) if self.epitome is None else self.epitome
+            return Estimate(found, used, None, 0.0, how=how.words)
+        estimates = [
+            self.run(
+                plane,
+                sigma,
+                blocks=blocks,
+                channels=channels,
+                seed=seed,
+                threads=threads,
+                callback=within(callback, k / len(image), (k + 1) / len(image)),
+            )
+            for k, plane in enumerate(image)
+        ]
+        stack = np.stack([each.image for each in estimates])
+        notes = dict.fromkeys(note for each in estimates for note in each.notes)
+        return replace(
+            estimates[0], image=stack, notes=tuple(notes), how="each plane by itself, as its noise is correlated"
+        )
+
+    def _is_deep(self, spatial: tuple[int, ...]) -> bool:
+        """Whether groups are found across planes."""
+        if len(spatial) < 3 or spatial[-3] < 2 or self.planes == "single" or self.passes is not None:
+            return False
+        return self.epitome is None or len(self.epitome.phi.patch_shape) == 3
 
     def _correlated(
         self,
@@ -282,7 +360,7 @@ def is_too_faint(outliers: NDArray[np.bool_]) -> bool:
 def _require_usable(epitome: Epitome) -> None:
     """Refuse epitomes whose atoms groups cannot be coded with."""
     phi, advice = epitome.phi, "use method='paper', or leave epitome out to use a shipped one"
-    if len(phi.patch_shape) != 2:
+    if len(phi.patch_shape) != 2 and not (isinstance(phi, GatherPhi) and spatial_axes(phi) == 3):
         raise ValueError(
             "the non-local method needs an epitome with two-dimensional patches, got patches of shape "
             f"{phi.patch_shape}: {advice}"

@@ -28,6 +28,7 @@ from epitomes.restoration.contrast import contrast
 ROWS = 256  # of an image whose residual is averaged at once
 
 Advance = Callable[[float], None]  # told the fraction of a pass that is done
+Side = tuple[int, ...]  # of a patch, along each axis
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,14 +201,14 @@ class FeedbackPass:
         return replace(state, current=mean.result())
 
 
-def coding_patches(wanted: Sequence[tuple[int, int]], epitome: Epitome) -> list[tuple[int, int]]:
+def coding_patches(wanted: Sequence[Side], epitome: Epitome) -> list[Side]:
     """The patch shapes that atoms are coded with: those wanted, or the epitome's own where it has no other.
 
     Epitomes that are windows of pictures have atoms of any size that fits in the smallest picture. Sub-pixel shifts,
     rotations, scales and flat dictionaries have atoms of one size.
     """
     phi = epitome.phi
-    own = [(phi.patch_shape[0], phi.patch_shape[1])]
+    own: list[Side] = [phi.patch_shape]
     if not isinstance(phi, GatherPhi) or all(picture.shape == phi.patch_shape for picture in phi.pictures):
         return own
     try:
@@ -218,14 +219,14 @@ def coding_patches(wanted: Sequence[tuple[int, int]], epitome: Epitome) -> list[
     return list(wanted)
 
 
-def atoms_of(epitome: Epitome, patch: tuple[int, int]) -> Array:
+def atoms_of(epitome: Epitome, patch: Side) -> Array:
     """Atoms of one patch shape: the epitome's own, or those of the same phi for other patches."""
     if patch == epitome.phi.patch_shape:
         return epitome.dictionary.atoms
     return Epitome(epitome.pixels, resized(epitome.phi, patch)).dictionary.atoms
 
 
-def resized(phi: Phi, patch: tuple[int, int]) -> GatherPhi:
+def resized(phi: Phi, patch: Side) -> GatherPhi:
     """The same phi for patches of another shape: the same pixels, borders, turns and parts."""
     return replace(describe(phi), patch_shape=patch).build()
 
@@ -301,11 +302,12 @@ def _require_groups(settings: AtomsPass | FeedbackPass) -> None:
     positive("strength", settings.strength, zero=True)
 
 
-def _matching(settings: AtomsPass | FeedbackPass, patch: tuple[int, int], threshold: float | None) -> Matching:
+def _matching(settings: AtomsPass | FeedbackPass, patch: Side, threshold: float | None) -> Matching:
+    high, wide = patch
     # A stride longer than the patch would leave pixels out.
     down, across = (min(settings.stride, side) for side in patch)
     return Matching(
-        patch=(1, *patch),
+        patch=(1, high, wide),
         search_radius=(0, settings.search_radius, settings.search_radius),
         stride=(1, down, across),
         group_size=settings.group_size,

@@ -1,0 +1,92 @@
+"""Arrangements: which patches suit a volume or clip, and whether its planes are aligned along their motion.
+
+Volumes and still scenes call for deep patches. Where things move, or planes lie far apart, flat ones are better. Which
+it is cannot be read off the file, so the first stage is tried on tiles and judged by held-out noise: with the noisy
+volume y of noise level 1 and more noise n, `y + n / 2` is denoised and compared with `y - 2 n`, whose noise is
+independent of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from epitomes.checks import Array
+from epitomes.restoration.non_local.volumes.stages import Search
+from epitomes.restoration.non_local.volumes.stream import Triple
+
+PLANES, SIDE = 12, 48  # of tiles
+FRACTION, MOST = 0.1, 3  # of the volume that is tried, and largest number of tiles
+SHARE = 0.5  # of the noise that is added for the trial
+WORTH = 0.02  # share of the error by which another arrangement than the first must be better
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arrangement:
+    """How groups are found across planes."""
+
+    name: str
+    words: str  # for people
+    search: Search
+    coding: Search  # of stages that code patches over atoms
+    pilot: Triple  # patch
+    aligned: bool = False
+
+
+STILL = Arrangement(
+    name="still",
+    words="groups across planes as they lie",
+    search=Search(patch=(4, 4, 4), search_radius=(4, 5, 5), stride=(3, 3, 3)),
+    coding=Search(patch=(3, 3, 3), search_radius=(4, 5, 5), stride=(2, 2, 2)),
+    pilot=(4, 4, 4),
+)
+FLAT = Arrangement(
+    name="flat",
+    words="groups of flat patches across planes as they lie",
+    search=Search(patch=(2, 6, 6), search_radius=(4, 5, 5), stride=(1, 4, 4)),
+    coding=Search(patch=(2, 5, 5), search_radius=(4, 5, 5), stride=(1, 3, 3)),
+    pilot=(2, 8, 8),
+)
+ALIGNED = Arrangement(
+    name="aligned",
+    words="groups across planes that are aligned along their motion",
+    search=Search(patch=(2, 6, 6), search_radius=(4, 4, 4), stride=(1, 4, 4)),
+    coding=Search(patch=(2, 5, 5), search_radius=(4, 4, 4), stride=(1, 3, 3)),
+    pilot=(1, 8, 8),
+    aligned=True,
+)
+ARRANGEMENTS = {each.name: each for each in (STILL, FLAT, ALIGNED)}
+
+Try = Callable[[Array, float, Arrangement], Array]  # the first stage of a volume with noise of some level
+
+
+def choose(image: Array, sigma: float, attempt: Try, seed: int) -> Arrangement:
+    """The arrangement with the least error on held-out noise; the first one unless another is surely better."""
+    rng = np.random.default_rng(seed)
+    errors = np.zeros(len(ARRANGEMENTS))
+    for tile in tiles(image):
+        extra = rng.standard_normal(tile.shape) * sigma
+        noisier, other = tile + SHARE * extra, tile - extra / SHARE
+        for k, arrangement in enumerate(ARRANGEMENTS.values()):
+            found = attempt(noisier, sigma * np.hypot(1, SHARE), arrangement)
+            # The noise of `other` is the same for all of them: what is left of it decides nothing.
+            errors[k] += np.square(found - other).mean() - (1 + SHARE**-2) * sigma**2
+    best = int(np.argmin(errors))
+    return list(ARRANGEMENTS.values())[best if errors[best] < errors[0] - WORTH * abs(errors[0]) else 0]
+
+
+def tiles(image: Array) -> list[Array]:
+    """Some tiles of a volume `(planes, height, width[, channels])`, those with most structure first, as float64."""
+    counts = [max(1, size // most) for size, most in zip(image.shape[:3], (PLANES, SIDE, SIDE), strict=True)]
+    found = []
+    for place in np.ndindex(*counts):
+        if place[0] not in {counts[0] // 4, counts[0] // 2, 3 * counts[0] // 4}:
+            continue  # variances of all tiles of a long clip would take too long
+        corner = [k * size // n for k, size, n in zip(place, image.shape[:3], counts, strict=True)]
+        found.append(image[tuple(slice(at, at + most) for at, most in zip(corner, (PLANES, SIDE, SIDE), strict=True))])
+    found.sort(key=lambda tile: float(np.var(tile, dtype=np.float64)))
+    wanted = min(MOST, max(1, round(FRACTION * image.size / found[0].size)))
+    chosen = np.linspace(len(found) - 1, (len(found) - 1) // 2, wanted).astype(int)
+    return [np.asarray(found[k], np.float64) for k in dict.fromkeys(chosen)]

@@ -1,0 +1,176 @@
+"""Volumes and clips: stages over planes, from the noisy array to the estimate, plane after plane."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from epitomes.checks import Array
+from epitomes.epitome import Epitome
+from epitomes.groups._bands import Slice
+from epitomes.phi import flat
+from epitomes.restoration.method import Callback
+from epitomes.restoration.non_local.colour import from_planar, to_planar
+from epitomes.restoration.non_local.passes import atoms_of, coding_patches
+from epitomes.restoration.non_local.volumes.arrangement import ARRANGEMENTS, Arrangement, choose
+from epitomes.restoration.non_local.volumes.motion import find_motion
+from epitomes.restoration.non_local.volumes.pilot import piloted
+from epitomes.restoration.non_local.volumes.stages import AtomsStage, FeedbackStage, LowRankStage, Search
+from epitomes.restoration.non_local.volumes.stream import Plane, Stage, Triple, run_stage
+
+FAR, CLOSE = 20, 12  # pixels: side of the squares by which motion is searched, on pilots and on estimates
+PILOT_COST = 0.2  # of the time of a stage
+
+
+@dataclass(frozen=True)
+class Whole:
+    """What depends on the whole volume: a part of it is denoised as the whole would be."""
+
+    mean: float
+    contrast: float  # in units of the noise
+    arrangement: Arrangement
+
+
+def denoise_volume(
+    image: Array,
+    sigma: float,
+    *,
+    preset: str,
+    planes: str,
+    epitome: Epitome | None,
+    dtype: DTypeLike,
+    seed: int,
+    threads: int | None,
+    callback: Callback | None,
+) -> tuple[Array, Arrangement]:
+    """Denoise a volume or clip `(planes, height, width[, channels])` with white noise; return how it was taken, too.
+
+    `planes` names an arrangement, or is "auto". Atoms are those of the epitome, whose patches have three axes; without
+    one they are cosines.
+    """
+    if planes == "auto":
+        arrangement = choose(image, sigma, partial(_first_stage, seed=seed, threads=threads), seed)
+    else:
+        arrangement = ARRANGEMENTS[planes]
+    whole = measured(image, sigma, arrangement)
+    stages = stages_of(preset, arrangement, _shape(image), epitome)
+    total, done = PILOT_COST + sum(stage.cost for stage in stages), 0.0
+
+    def advance(cost: float) -> None:
+        nonlocal done
+        done += cost
+        if callback is not None:
+            callback(min(1.0, done / total), f"{len(image)} planes")
+
+    result = np.empty(image.shape, dtype)
+    for k, plane in enumerate(stream(image, sigma, whole, stages, threads, advance)):
+        result[k] = from_planar(plane.current[:, None], whole.mean, sigma, image.shape[1:], dtype)
+    return result, arrangement
+
+
+def measured(image: Array, sigma: float, arrangement: Arrangement) -> Whole:
+    """Mean and contrast; of colours, the contrast of their lightness."""
+    mean = float(image.mean(dtype=np.float64))
+    squares = [float(np.square(_slice(image, k, mean, sigma)[0], dtype=np.float64).mean()) for k in range(len(image))]
+    contrast = max(sum(squares) / len(squares) - 1, 0.01) ** 0.5
+    return Whole(mean, min(max(contrast, 0.5), 10.0), arrangement)
+
+
+def stages_of(preset: str, arrangement: Arrangement, shape: Triple, epitome: Epitome | None) -> list[Stage]:
+    """The stages of a preset, for a volume of some shape."""
+    groups, coding = arrangement.search.within(shape), arrangement.coding.within(shape)
+    if preset == "fast":
+        search, atoms = coded(groups, epitome)
+        return [
+            AtomsStage(
+                atoms=atoms,
+                search=replace(search, group_size=32),
+                threshold=0.8,
+                bound=0.9,
+                selection_size=32,
+                strength=1.5,
+                select_on_noisy=True,
+                by_rank=True,
+            )
+        ]
+    first: list[Stage] = [LowRankStage(search=groups), FeedbackStage(search=groups)]
+    if preset == "balanced":
+        return first
+    search, atoms = coded(coding, epitome)
+    return [*first, AtomsStage(atoms=atoms, search=search), FeedbackStage(search=groups)]
+
+
+def stream(
+    image: Array,
+    sigma: float,
+    whole: Whole,
+    stages: list[Stage],
+    threads: int | None,
+    advance: Callable[[float], None],
+) -> Iterator[Plane]:
+    """The planes of a volume after all stages, one after another."""
+    shape = _shape(image)
+    noisy = (_slice(image, k, whole.mean, sigma) for k in range(len(image)))
+    patch, aligned = whole.arrangement.pilot, whole.arrangement.aligned
+    planes = piloted(noisy, shape, patch, threads, partial(_told, advance, PILOT_COST))
+    if aligned:
+        planes = moving(planes, FAR)
+    for number, stage in enumerate(stages):
+        planes = run_stage(stage, planes, shape, whole.contrast, threads, partial(_told, advance, stage.cost))
+        if aligned and number == 0 and len(stages) > 1:
+            planes = moving(planes, CLOSE)
+    return planes
+
+
+def moving(planes: Iterator[Plane], side: int) -> Iterator[Plane]:
+    """The same planes with their motion to the planes before and after them; motion is that of the first channel."""
+    last = next(planes)
+    for plane in planes:
+        after = find_motion(last.current[0], plane.current[0], side)
+        yield replace(last, after=after)
+        last = replace(plane, before=find_motion(plane.current[0], last.current[0], side))
+    yield replace(last, after=None)
+
+
+def cosines(patch: Triple) -> Epitome:
+    """The cosine basis of patches, without their mean, as a flat dictionary."""
+    bases = []
+    for side in patch:
+        basis = np.cos(np.pi / side * np.outer(np.arange(side), np.arange(side) + 0.5))
+        bases.append(basis / np.sqrt(np.square(basis).sum(axis=1, keepdims=True)))
+    atoms = np.einsum("ai,bj,ck->abcijk", *bases).reshape(-1, *patch)[1:]
+    phi = flat(len(atoms), patch)
+    return Epitome(atoms.reshape(phi.epitome_shape).astype(np.float32), phi)
+
+
+def coded(search: Search, epitome: Epitome | None) -> tuple[Search, Array]:
+    """How groups are found for coding, and the atoms: of an epitome that has no others, those of its own patches."""
+    if epitome is None:
+        return search, cosines(search.patch).dictionary.atoms
+    deep, high, wide = coding_patches([search.patch], epitome)[0]
+    return replace(search, patch=(deep, high, wide)), atoms_of(epitome, (deep, high, wide))
+
+
+def _shape(image: Array) -> Triple:
+    return image.shape[0], image.shape[1], image.shape[2]
+
+
+def _told(advance: Callable[[float], None], cost: float, share: float) -> None:
+    advance(cost * share)
+
+
+def _slice(image: Array, plane: int, mean: float, sigma: float) -> Slice:
+    return to_planar(image[plane], mean, sigma)[:, 0]
+
+
+def _first_stage(image: Array, sigma: float, arrangement: Arrangement, *, seed: int, threads: int | None) -> Array:
+    """What the trial of an arrangement does."""
+    whole = measured(image, sigma, arrangement)
+    first = stages_of("balanced", arrangement, _shape(image), None)[:1]
+    planes = stream(image, sigma, whole, first, threads, lambda share: None)
+    slices = [from_planar(plane.current[:, None], whole.mean, sigma, image.shape[1:], np.float64) for plane in planes]
+    return np.stack(slices)

@@ -1,0 +1,110 @@
+"""Motion between neighbouring planes, by blocks, and boxes that follow it.
+
+Motion is in whole pixels, and boxes are shifted as a whole, so noise stays white. It is searched from coarse to fine,
+on estimates and not on noisy planes. Still blocks are preferred where the difference is small, so that noise does not
+move what stands still.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from epitomes.groups._bands import Box
+from epitomes.groups.matching import Reference
+
+BLOCK = 8  # pixels: motion is known for every block of this side
+TILE = 16  # pixels: references in a tile follow the same motion
+REACH = 4  # pixels each way, on the coarsest scale
+SCALES = 3
+PRICE = 0.03  # of a pixel of motion, in variances of the noise
+MOST_PRICED = 8  # pixels: longer ones cost no more
+
+Image = NDArray[np.float32]  # (height, width)
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """Where the blocks of a plane are found in another one."""
+
+    shift: NDArray[np.intp]  # (2, blocks down, blocks across): rows and columns
+
+    def at(self, row: int, column: int) -> tuple[int, int]:
+        """The shift of the block that holds a pixel."""
+        down, across = self.shift[:, row // BLOCK, column // BLOCK]
+        return int(down), int(across)
+
+
+def find_motion(plane: Image, other: Image, side: int) -> Motion:
+    """Search each block of a plane, by squares of `side` pixels around it, in another plane."""
+    scales = [(plane, other)]
+    while len(scales) < SCALES and min(scales[-1][0].shape) >= 4 * BLOCK:
+        scales.append((_halved(scales[-1][0]), _halved(scales[-1][1])))
+    middles = [np.arange(BLOCK // 2, size + BLOCK // 2, BLOCK) for size in plane.shape]  # a last block may be cut off
+    shift = np.zeros((2, len(middles[0]), len(middles[1])), np.intp)
+    for scale in reversed(range(len(scales))):
+        reach = REACH if scale == len(scales) - 1 else 1
+        shift = _refined(*scales[scale], [at >> scale for at in middles], shift, reach, max(6, side >> scale), scale)
+        if scale:
+            shift = 2 * shift
+    return Motion(shift)
+
+
+def _refined(
+    plane: Image, other: Image, middles: list[Index], shift: Index, reach: int, side: int, scale: int
+) -> NDArray[np.intp]:
+    """The best of the shifts around those of the coarser scale, and of none at all."""
+    half = side // 2
+    margin = half + reach + int(np.abs(shift).max()) + 1
+    padded, beyond = np.pad(plane, half, mode="edge"), np.pad(other, margin, mode="edge")
+    square = np.arange(-half, half)
+    rows, columns = (
+        (np.minimum(at, size - 1)[:, None] + square) for at, size in zip(middles, plane.shape, strict=True)
+    )
+    blocks = padded[(rows + half)[:, None, :, None], (columns + half)[None, :, None, :]]
+    around = [(i, j) for i in range(-reach, reach + 1) for j in range(-reach, reach + 1)]
+    candidates = [np.zeros_like(shift), *(shift + np.array(step)[:, None, None] for step in around)]
+    best, least = candidates[0], np.full(shift.shape[1:], np.inf)
+    for candidate in candidates:
+        there = beyond[
+            rows[:, None, :, None] + candidate[0][:, :, None, None] + margin,
+            columns[None, :, None, :] + candidate[1][:, :, None, None] + margin,
+        ]
+        price = PRICE / 4**scale * np.minimum(MOST_PRICED, np.abs(candidate).sum(axis=0) << scale)
+        difference = np.square(there - blocks).mean(axis=(2, 3)) + price
+        better = difference < least
+        best, least = np.where(better, candidate, best), np.where(better, difference, least)
+    return np.asarray(best)
+
+
+def _halved(image: Image) -> Image:
+    """Means of 2 x 2 pixels; a last odd row or column is left out."""
+    height, width = (size // 2 * 2 for size in image.shape)
+    return np.asarray(image[:height, :width].reshape(height // 2, 2, width // 2, 2).mean(axis=(1, 3)))
+
+
+def follow(
+    box: Box, motions: Sequence[tuple[Motion | None, Motion | None]], reference: Reference, shape: tuple[int, int]
+) -> Box:
+    """The box shifted along the motion of its middle, from the plane of the references to those around it.
+
+    `motions` are those of all planes, to the plane before and after each. A box that would leave its plane stays at the
+    border.
+    """
+    start = [(int(at[0]) + int(at[-1])) // 2 for at in (reference.tops, reference.lefts)]
+    low = -box.rows.start, -box.columns.start
+    high = shape[0] - box.rows.stop, shape[1] - box.columns.stop
+    shifts = list(box.shifts)
+    for step, side in ((-1, 0), (1, 1)):
+        at, shift = reference.plane, (0, 0)
+        while box.first <= at + step < box.first + len(shifts) and (motion := motions[at][side]) is not None:
+            here = [min(max(start[axis] + shift[axis], 0), shape[axis] - 1) for axis in (0, 1)]
+            moved = motion.at(*here)
+            shift = shift[0] + moved[0], shift[1] + moved[1]
+            at += step
+            shifts[at - box.first] = tuple(min(max(shift[axis], low[axis]), high[axis]) for axis in (0, 1))
+    return replace(box, shifts=tuple(shifts))

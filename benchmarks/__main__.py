@@ -30,6 +30,8 @@ TABLES = {  # long: not part of `all`
     "ablation": "benchmarks.tables.ablation",
     "scale": "benchmarks.scale",
     "real-noise": "benchmarks.real_noise.photos",
+    "race-volume": "benchmarks.races.volume",
+    "race-video": "benchmarks.races.video",
     "made-noise": "benchmarks.real_noise.made",
     "fit-gate": "benchmarks.fit_gate",
 }
@@ -98,7 +100,7 @@ def parser() -> argparse.ArgumentParser:
         type=words,
         default=(),
         metavar="A,B",
-        help="cases of real-noise and made-noise whose names begin so [default: all]",
+        help="cases of real-noise, made-noise, race-volume and race-video whose names begin so [default: all]",
     )
     return parser
 

@@ -72,6 +72,27 @@ class Table:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SequenceRace:
+    """A volume or clip, denoised across planes or plane by plane, and by a peer on the same noise."""
+
+    race: str
+    sequence: str
+    preset: str
+    sigma: float
+    psnr: float
+    peer_psnr: float | None  # None: the peer is not installed
+    flicker: float  # root mean square of the change of the error from plane to plane, in grey levels
+    peer_flicker: float | None
+    seconds: float
+    peer_seconds: float | None
+    ratio: float | None  # the peer's time over ours
+    peer: str
+    threads: int
+    shape: list[int]
+    source: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Ablation:
     """A method with one change, compared with the unchanged method on the same noise."""
 
@@ -143,7 +164,7 @@ class Environment:
     versions: dict[str, str]
 
 
-Row = Race | Table | Ablation | Memory | Scale | Claim | Environment
+Row = Race | SequenceRace | Table | Ablation | Memory | Scale | Claim | Environment
 
 
 def environment(options: Options) -> Environment:

@@ -53,7 +53,7 @@ def denoise_volume(
     one they are cosines.
     """
     if planes == "auto":
-        arrangement = choose(image, sigma, partial(_first_stage, seed=seed, threads=threads), seed)
+        arrangement = choose(image, sigma, partial(_first_stage, threads=threads), seed)
     else:
         arrangement = ARRANGEMENTS[planes]
     whole = measured(image, sigma, arrangement)
@@ -167,7 +167,7 @@ def _slice(image: Array, plane: int, mean: float, sigma: float) -> Slice:
     return to_planar(image[plane], mean, sigma)[:, 0]
 
 
-def _first_stage(image: Array, sigma: float, arrangement: Arrangement, *, seed: int, threads: int | None) -> Array:
+def _first_stage(image: Array, sigma: float, arrangement: Arrangement, *, threads: int | None) -> Array:
     """What the trial of an arrangement does."""
     whole = measured(image, sigma, arrangement)
     first = stages_of("balanced", arrangement, _shape(image), None)[:1]

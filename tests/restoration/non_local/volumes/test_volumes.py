@@ -1,0 +1,163 @@
+"""Volumes and clips: better than plane by plane, the same bits in slabs and for any threads, arrangements by trial."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.fft import dctn, idctn
+from scipy.ndimage import gaussian_filter
+
+from epitomes import denoise, restore
+from epitomes.restoration import NonLocal
+from epitomes.restoration.non_local.volumes.arrangement import (
+    ALIGNED,
+    ARRANGEMENTS,
+    FLAT,
+    STILL,
+    Arrangement,
+    choose,
+    tiles,
+)
+from epitomes.restoration.non_local.volumes.method import _first_stage, cosines, measured, stages_of, stream
+from epitomes.restoration.non_local.volumes.pilot import THRESHOLD, piloted
+
+SIGMA = 20.0
+
+Floats = NDArray[np.float64]
+
+
+def solid(shape: tuple[int, int, int], rng: np.random.Generator) -> Floats:
+    """As smooth along its planes as across them."""
+    return np.asarray(100 + 900 * gaussian_filter(rng.standard_normal(shape), 2.5, mode="wrap"))
+
+
+def panned(n: int, side: int, step: int, rng: np.random.Generator) -> Floats:
+    """A camera that moves over a picture with fine detail."""
+    scene = 100 + 300 * gaussian_filter(rng.standard_normal((side, side + n * step)), 1.6)
+    return np.stack([scene[:, k * step : k * step + side] for k in range(n)])
+
+
+def noisy(clean: Floats, rng: np.random.Generator, sigma: float = SIGMA) -> Floats:
+    return clean + sigma * rng.standard_normal(clean.shape)
+
+
+def error(estimate: Floats, clean: Floats) -> float:
+    return float(np.sqrt(np.mean(np.square(estimate - clean))))
+
+
+@pytest.mark.slow
+def test_better_than_plane_by_plane(rng: np.random.Generator) -> None:
+    clean = solid((12, 32, 32), rng)
+    volume = noisy(clean, rng)
+    single = denoise(volume, SIGMA, method=NonLocal(planes="single"))
+    errors = {preset: error(denoise(volume, SIGMA, preset=preset), clean) for preset in ("fast", "balanced", "best")}
+    assert errors["balanced"] < 0.75 * error(single, clean)
+    assert errors["fast"] < error(single, clean) and errors["best"] < 1.02 * errors["balanced"]
+
+
+@pytest.mark.slow
+def test_motion_is_followed(rng: np.random.Generator) -> None:
+    clean = panned(8, 56, 7, rng)
+    clip = noisy(clean, rng)
+    errors = {name: error(denoise(clip, SIGMA, method=NonLocal(planes=name)), clean) for name in ("still", "aligned")}
+    assert errors["aligned"] < 0.9 * errors["still"]
+
+
+@pytest.mark.slow
+def test_arrangements_are_chosen_on_held_out_noise(rng: np.random.Generator) -> None:
+    attempt = partial(_first_stage, threads=1)
+    assert choose(noisy(solid((14, 48, 48), rng), rng), SIGMA, attempt, 0) is STILL
+    assert choose(noisy(panned(12, 48, 7, rng), rng), SIGMA, attempt, 0) is ALIGNED
+    restored = restore(noisy(panned(8, 56, 7, rng), rng), SIGMA, preset="balanced")
+    assert restored.how == ALIGNED.words and restored.as_dict()["how"] == ALIGNED.words
+
+
+def test_tiles_hold_a_part_of_the_volume(rng: np.random.Generator) -> None:
+    volume = rng.standard_normal((60, 200, 210)).astype(np.float32)
+    found = tiles(volume)
+    assert 1 <= len(found) <= 3 and all(tile.shape == (12, 48, 48) for tile in found)
+    small = tiles(volume[:3, :20, :21])
+    assert [tile.shape for tile in small] == [(3, 20, 21)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arrangement", ARRANGEMENTS.values(), ids=ARRANGEMENTS)
+def test_a_slab_is_as_in_the_whole(arrangement: Arrangement, rng: np.random.Generator) -> None:
+    """With planes enough around it that nothing outside can reach it; its first plane is on the grid of patches."""
+    volume = noisy(panned(84, 16, 1, rng), rng)
+    whole = measured(volume, SIGMA, arrangement)
+
+    def planes(part: Floats) -> list[NDArray[np.float32]]:
+        stages = stages_of("balanced", arrangement, part.shape, None)  # type: ignore[arg-type]
+        return [plane.current for plane in stream(part, SIGMA, whole, stages, 1, lambda share: None)]
+
+    first, last = 6, 80
+    slab, everything = planes(volume[first:last]), planes(volume)
+    for k in (41, 42, 43):
+        np.testing.assert_array_equal(slab[k - first], everything[k])
+
+
+@pytest.mark.parametrize("planes", ["still", "aligned"])
+def test_threads_change_no_bit(planes: str, rng: np.random.Generator) -> None:
+    volume = noisy(panned(5, 36, 2, rng), rng)
+    one, three = (denoise(volume, SIGMA, method=NonLocal(planes=planes), threads=n) for n in (1, 3))
+    assert one.tobytes() == three.tobytes()
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32, np.float64])
+def test_dtypes_and_inputs_are_kept(dtype: type, rng: np.random.Generator) -> None:
+    volume = noisy(solid((5, 20, 22), rng), rng).clip(0, 255).astype(dtype)
+    before = volume.copy()
+    found = denoise(volume, SIGMA, preset="fast")
+    assert found.dtype == dtype and found.shape == volume.shape
+    np.testing.assert_array_equal(volume, before)
+
+
+def test_colours_and_their_axis(rng: np.random.Generator) -> None:
+    volume = noisy(np.stack([solid((5, 20, 22), rng)] * 3, axis=-1), rng)
+    last = denoise(volume, SIGMA, channel_axis=-1, preset="fast")
+    first = denoise(np.moveaxis(volume, -1, 0), SIGMA, channel_axis=0, preset="fast")
+    np.testing.assert_array_equal(np.moveaxis(first, 0, -1), last)
+    assert error(last, volume) > SIGMA / 2
+
+
+@pytest.mark.parametrize("shape", [(2, 9, 9), (3, 4, 30), (2, 5, 6), (30, 8, 8)])
+@pytest.mark.parametrize("preset", ["fast", "best"])
+def test_small_volumes(shape: tuple[int, ...], preset: str, rng: np.random.Generator) -> None:
+    found = denoise(100 + rng.standard_normal(shape), 1.0, preset=preset)
+    assert np.isfinite(found).all() and np.std(found) < 0.8
+
+
+def test_progress_rises_to_one(rng: np.random.Generator) -> None:
+    told: list[float] = []
+    volume = noisy(solid((6, 24, 24), rng), rng)
+    restore(volume, SIGMA, preset="balanced", callback=lambda fraction, stage: told.append(fraction))
+    assert told == sorted(told) and told[-1] == 1.0 and len(told) > 8
+
+
+def test_the_pilot_by_its_definition(rng: np.random.Generator) -> None:
+    """Every block by itself: coefficients above the threshold, weighted by one over their number."""
+    volume = (3 * rng.standard_normal((6, 9, 8))).astype(np.float32)
+    sums, weights = np.zeros((2, *volume.shape))
+    for place in np.ndindex(2, 3, 3):
+        at = tuple(
+            slice(min(2 * k, size - 4), min(2 * k, size - 4) + 4) for k, size in zip(place, (6, 9, 8), strict=True)
+        )
+        blocks = [at] if place[1] < 2 else [at, (at[0], slice(5, 9), at[2])]
+        for block in blocks:
+            waves = dctn(volume[block], norm="ortho")
+            kept = np.abs(waves) > THRESHOLD
+            kept[0, 0, 0] = True
+            sums[block] += idctn(waves * kept, norm="ortho") / kept.sum()
+            weights[block] += 1 / kept.sum()
+    found = piloted(iter([plane[None] for plane in volume]), (6, 9, 8), (4, 4, 4), 1, lambda share: None)
+    np.testing.assert_allclose([plane.current[0] for plane in found], sums / weights, atol=1e-4)
+
+
+def test_cosines_are_orthonormal_and_without_mean() -> None:
+    atoms = cosines(FLAT.coding.patch).dictionary.atoms.astype(np.float64)
+    np.testing.assert_allclose(atoms @ atoms.T, np.eye(2 * 5 * 5 - 1), atol=1e-6)
+    np.testing.assert_allclose(atoms.sum(axis=1), 0, atol=1e-5)

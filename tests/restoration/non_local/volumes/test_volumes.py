@@ -16,7 +16,6 @@ from epitomes.restoration.non_local.volumes.arrangement import (
     ALIGNED,
     ARRANGEMENTS,
     FLAT,
-    STILL,
     Arrangement,
     choose,
     tiles,
@@ -68,9 +67,13 @@ def test_motion_is_followed(rng: np.random.Generator) -> None:
 
 @pytest.mark.slow
 def test_arrangements_are_chosen_on_held_out_noise(rng: np.random.Generator) -> None:
+    """The choice is hardly worse than the best one, and follows motion where that matters."""
     attempt = partial(_first_stage, threads=1)
-    assert choose(noisy(solid((14, 48, 48), rng), rng), SIGMA, attempt, 0) is STILL
-    assert choose(noisy(panned(12, 48, 7, rng), rng), SIGMA, attempt, 0) is ALIGNED
+    for clean in (solid((14, 48, 48), rng), panned(12, 48, 7, rng)):
+        volume = noisy(clean, rng)
+        errors = {each.name: error(attempt(volume, SIGMA, each), clean) for each in ARRANGEMENTS.values()}
+        assert errors[choose(volume, SIGMA, attempt, 0).name] < 1.03 * min(errors.values())
+    assert errors["aligned"] < 0.95 * errors["flat"]
     restored = restore(noisy(panned(8, 56, 7, rng), rng), SIGMA, preset="balanced")
     assert restored.how == ALIGNED.words and restored.as_dict()["how"] == ALIGNED.words
 

@@ -11,7 +11,7 @@ import pytest
 
 from epitomes import Patches, kernels
 from epitomes.coders import Lasso
-from epitomes.formats import read, write
+from epitomes.formats import Picture, read, write
 from epitomes.learn import alternate, smooth_noise
 from epitomes.learn import run as run_steps
 from epitomes.model_file import inspect, load
@@ -151,3 +151,23 @@ def test_pictures_that_cannot_be_used(tmp_path: Path, noisy: Path, run: Run) -> 
         assert words in run("learn", tmp_path / name, "-o", tmp_path / "a.epitome", *SMALL, "--lam", 9)[2]
     code, _, err = run("learn", noisy, "-o", tmp_path / "a.epitome", *SMALL, "--lam", 9, "--max-pixels", 100)
     assert code == 4 and "--max-pixels" in err
+
+
+def test_a_clip_and_a_volume(tmp_path: Path, rng: np.random.Generator, run: Run) -> None:
+    """Their epitomes are volumes, which `show` draws as a film strip and `denoise` codes with."""
+    clip = np.rint(100 + 30 * np.sin(np.indices((10, 30, 32)).sum(axis=0) / 3) + 9 * rng.standard_normal((10, 30, 32)))
+    write(tmp_path / "clip.npz", Picture(clip, "TYX"))
+    small = ("--width", 9, "--patch", 4, "--depth", 6, "--patch-depth", 3, "--steps", 2)
+    model = tmp_path / "clip.epitome"
+    code, out, _ = run("learn", tmp_path / "clip.npz", "-o", model, "--sigma", 9, *small, "--json")
+    facts = json.loads(out)
+    assert code == 0 and facts["epitome_shape"] == [6, 9, 9] and facts["patch_shape"] == [3, 4, 4]
+    code, out, _ = run("show", model, "-o", tmp_path / "strip.png")
+    assert code == 0 and "epitome 6 x 9 x 9" in out
+    asked = ("denoise", tmp_path / "clip.npz", "-o", tmp_path / "b.npz", "--sigma", 9, "--model", model)
+    assert run(*asked)[0] == 0
+    code, _, err = run("learn", tmp_path / "clip.npz", "-o", model, "--overwrite", "--sigma", 9, "--patch-depth", 9)
+    assert code == 2 and "--patch-depth 9 does not fit in --depth 8" in err
+    write(tmp_path / "a.png", clip[0].astype(np.uint8))
+    code, _, err = run("learn", tmp_path / "a.png", "-o", model, "--overwrite", "--sigma", 9, "--depth", 9)
+    assert code == 2 and "--depth is for volumes and clips" in err

@@ -18,11 +18,11 @@ from epitomes.cli.common import (
     Threads,
     answer,
     examples,
-    read,
+    read_any,
     require_goal,
     size,
 )
-from epitomes.cli.errors import tell, usage
+from epitomes.cli.errors import INPUT, CommandError, tell, usage
 from epitomes.cli.progress import watching
 
 if TYPE_CHECKING:
@@ -32,7 +32,11 @@ if TYPE_CHECKING:
 EXAMPLES = examples(
     "learn photo.png -o photo.epitome --sigma 10",
     "learn a.jpg b.jpg -o both.epitome --lam 60 --sample 15000 --json",
+    "learn clip.mp4 -o clip.epitome --sigma 10 --online",
 )
+
+
+VOLUME_PATCH = 6  # pixels: width of patches of volumes and clips
 
 
 class Start(StrEnum):
@@ -45,9 +49,7 @@ class Start(StrEnum):
 
 
 def learn(
-    images: Annotated[
-        list[Path], typer.Argument(metavar="IMAGE", help="images to learn from (PNG, TIFF, JPEG or NPY)")
-    ],
+    images: Annotated[list[Path], typer.Argument(metavar="IMAGE", help="images, volumes or clips to learn from")],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="model file to write (.epitome)")],
     lam: Annotated[
         float | None,
@@ -57,13 +59,28 @@ def learn(
         float | None,
         typer.Option(metavar="X", help="noise level, in the units of the images. Without --lam, lambda is 4 sigma"),
     ] = None,
-    width: Annotated[int, typer.Option(metavar="N", min=1, help="width of an epitome in pixels")] = 42,
-    patch: Annotated[int, typer.Option(metavar="N", min=1, help="width of a patch in pixels")] = 8,
+    width: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="width of an epitome in pixels [default: 42, of volumes and clips 20]"),
+    ] = None,
+    patch: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="width of a patch in pixels [default: 8, of volumes and clips 6]"),
+    ] = None,
+    depth: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="planes of an epitome of volumes and clips [default: 8]")
+    ] = None,
+    patch_depth: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="planes of a patch of volumes and clips [default: 4]")
+    ] = None,
     count: Annotated[int, typer.Option(metavar="N", min=1, help="number of epitomes")] = 1,
     start: Annotated[
-        Start,
-        typer.Option(help="initial epitome: natural images, smooth noise, windows of the first image or cosines"),
-    ] = Start.natural,
+        Start | None,
+        typer.Option(
+            help="initial epitome: natural images, smooth noise, windows of the first image or cosines "
+            "[default: natural, of volumes and clips noise]"
+        ),
+    ] = None,
     steps: Annotated[int, typer.Option(metavar="N", min=1, help="maximum number of steps, over all scales")] = 30,
     tol: Annotated[
         float | None,
@@ -84,7 +101,7 @@ def learn(
     overwrite: Overwrite = False,
     max_pixels: MaxPixels = None,
 ) -> None:
-    """Learn an epitome from one image or several.
+    """Learn an epitome from one image, volume or clip, or from several.
 
     Sparse coding of the patches and updates of the epitome alternate. The larger the regularisation parameter lambda,
     the fewer atoms a patch uses. Give --lam or --sigma.
@@ -101,15 +118,18 @@ def learn(
     value = lam_of(lam, sigma if lam is None else None)
     if lam is None:
         tell(f"lambda is 4 sigma = {value:g}")
-    pictures = [read(path, max_pixels) for path in images]
+    pictures = [_read(path, max_pixels) for path in images]
+    shape, patch_shape = _shapes(pictures[0], width, patch, depth, patch_depth)
+    if start is None:
+        start = Start.natural if len(shape) == 2 else Start.noise
     began = time.perf_counter()
     done = _done_before(checkpoint) if resume and checkpoint is not None else 0
     try:
         with watching("learning", steps - done) as callback:
             fit = learn_epitome(
                 [picture.pixels for picture in pictures],
-                epitome_shape=width,
-                patch_shape=patch,
+                epitome_shape=shape,
+                patch_shape=patch_shape,
                 count=count,
                 lam=value,
                 start=start.value,
@@ -128,8 +148,8 @@ def learn(
             )
     except NotShippedError as error:
         raise usage(
-            f"no natural epitome for --width {width} --count {count} is shipped: add --start noise, or use --width 42 "
-            "--count 1"
+            f"no natural epitome of {size(shape)} pixels is shipped for --count {count}: add --start noise, or use "
+            "--width 42 --count 1"
         ) from error
     except KeyboardInterrupt:
         if checkpoint is not None and checkpoint.exists():
@@ -151,11 +171,52 @@ def _require_lam(lam: float | None, sigma: float | None) -> None:
         )
 
 
+def _read(path: Path, max_pixels: int | None) -> Picture:
+    """Read an image, volume or clip, grey or in colour."""
+    picture = read_any(path, max_pixels)
+    axes, shape = picture.axes, picture.pixels.shape
+    if axes.removesuffix("C") not in ("YX", "ZYX", "TYX") or (axes.endswith("C") and shape[-1] not in (1, 3)):
+        raise CommandError(
+            INPUT,
+            f"{path}: expected an image, volume or clip, grey or with 3 colours, got the axes {axes} of size "
+            f"{size(shape)}",
+        )
+    return picture
+
+
+def _shapes(
+    picture: Picture, width: int | None, patch: int | None, depth: int | None, patch_depth: int | None
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the shapes of an epitome and of its patches, along the spatial axes of the images."""
+    shape: tuple[int, ...]
+    patch_shape: tuple[int, ...]
+    if picture.spatial == 2:
+        for name, value in (("--depth", depth), ("--patch-depth", patch_depth)):
+            if value is not None:
+                raise usage(f"{name} is for volumes and clips, got an image: leave it out")
+        wide, side = width or 42, patch or 8
+        shape, patch_shape = (wide, wide), (side, side)
+    else:
+        wide, side = width or 20, patch or VOLUME_PATCH
+        shape, patch_shape = (depth or 8, wide, wide), (patch_depth or 4, side, side)
+    if patch_shape[-1] > shape[-1]:
+        raise usage(f"--patch {patch_shape[-1]} does not fit in --width {shape[-1]}: use a wider epitome")
+    if patch_shape[0] > shape[0]:
+        raise usage(f"--patch-depth {patch_shape[0]} does not fit in --depth {shape[0]}: use a deeper epitome")
+    return shape, patch_shape
+
+
 def _require_sense(
-    images: list[Path], width: int, patch: int, scales: int, online: bool, steps: int, seconds: float | None
+    images: list[Path],
+    width: int | None,
+    patch: int | None,
+    scales: int,
+    online: bool,
+    steps: int,
+    seconds: float | None,
 ) -> None:
-    if patch > width:
-        raise usage(f"--patch {patch} does not fit in --width {width}: use a wider epitome")
+    if width is not None and (patch or VOLUME_PATCH) > width:  # the smaller of the default widths
+        raise usage(f"--patch {patch or VOLUME_PATCH} does not fit in --width {width}: use a wider epitome")
     if scales > 1 and online:
         raise usage("--online works at one scale only: leave out --online or --scales")
     if scales > 1 and len(images) > 1:

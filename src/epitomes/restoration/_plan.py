@@ -84,6 +84,8 @@ class Plan:
         """Predicted peak memory in bytes, without the input: working copies, sums of a few bands and the result."""
         shape, channels = self.layout.picture_shape, self.layout.n_channels or 1
         plane = math.prod(shape[max(0, self.layout.spatial - 2) : self.layout.spatial])
+        if isinstance(self.method, NonLocal) and self.method.prepare(shape, self.layout.n_channels is not None) == 3:
+            return plane * channels * 1900 + 9 * math.prod(self.layout.shape)  # planes that stages hold, and the result
         copies = 20 * channels if isinstance(self.method, NonLocal) else 40  # bytes per pixel
         return plane * copies + shape[self.layout.spatial - 1] * channels * 20_000 + 8 * math.prod(self.layout.shape)
 

@@ -71,7 +71,9 @@ def test_spacing_and_alpha_must_make_sense() -> None:
         ("YXC", (8, 9, 3), 2, 2),
         ("YXC", (8, 9, 1), 2, 2),
         ("YXC", (8, 9, 7), 2, 2),  # a spectrum: it cannot count images, because it is last
-        ("CYX", (3, 8, 9), None, 2),
+        ("CYX", (3, 8, 9), 0, 2),  # planes of red, green and blue
+        ("CYX", (2, 8, 9), None, 2),  # stains
+        ("TCZYX", (2, 3, 4, 8, 9), 1, 3),
         ("ZYX", (4, 8, 9), None, 3),
         ("TYX", (4, 8, 9), None, 2),
         ("ZYXC", (4, 8, 9, 3), 3, 3),

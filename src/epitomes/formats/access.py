@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike
 
 from epitomes.checks import whole
 from epitomes.files import write_atomically
-from epitomes.formats._limits import default_max_pixels
+from epitomes.formats._limits import default_max_pixels, too_large
 from epitomes.formats._quiet import quiet
-from epitomes.formats.errors import ImageFileError, ImageTooLargeError, one_line
+from epitomes.formats.errors import ImageFileError, named, one_line
 from epitomes.formats.folders import write_folder
 from epitomes.formats.packed import read_up_to
 from epitomes.formats.picture import Picture, as_picture, guessed_axes
@@ -28,30 +28,42 @@ from epitomes.formats.registry import (
     STREAM,
     FolderFormat,
     Format,
-    format_to_read,
     format_to_write,
     sniffed,
     suffix_of,
+    suffix_to_read,
 )
+from epitomes.formats.series import Series, chosen
 
 _MOST_BESIDE = 2**24  # bytes of a stream that are not pixels: headers, profiles, thumbnails
-_HEAD = 512  # bytes that identify the format
+_HEAD = 4096  # bytes that identify the format, compressed or not
 
 
-def read(path: str | os.PathLike[str], *, max_pixels: int | None = None, axes: str | None = None) -> Picture:
+def read(
+    path: str | os.PathLike[str],
+    *,
+    max_pixels: int | None = None,
+    axes: str | None = None,
+    series: int | str | None = None,
+) -> Picture:
     """Read an image, volume, stack or video from a file.
 
-    The suffix of the name selects the format: PNG, JPEG, TIFF, OME-TIFF, NPY, NPZ and, with optional packages, FITS,
-    NIfTI, DICOM, OME-Zarr, camera RAW and video. Values have the dtype and the range that the file stores.
+    The formats are PNG, JPEG, TIFF, OME-TIFF, NPY, NPZ, MRC, WebP, BMP, GIF, PGM, PPM, JPEG 2000 and, with optional
+    packages, FITS, NIfTI, DICOM, OME-Zarr, camera RAW and video. Values have the dtype and the range that the file
+    stores.
 
     Parameters
     ----------
     path : str or path-like
-        Name of a local file, or "-" for stdin, whose first bytes select the format.
+        Name of a local file, or "-" for stdin. The suffix selects the format, unless the first bytes of the file are
+        those of another one.
     max_pixels : int, optional
         Largest number of values to accept, counting each channel. By default `default_max_pixels`.
     axes : str, optional
         Letters for the axes, one per axis out of T, Z, C, Y and X, if the file does not give them or is wrong.
+    series : int or str, optional
+        Number or name of the image, if the file holds several: the HDU of a FITS file, the series of a TIFF file, the
+        array of an NPZ file, the stream of a video. By default the first.
 
     Returns
     -------
@@ -61,7 +73,7 @@ def read(path: str | os.PathLike[str], *, max_pixels: int | None = None, axes: s
     Raises
     ------
     ImageFileError
-        If the file does not exist, is damaged, or cannot be decoded without changing its values.
+        If the file does not exist, is damaged, cannot be decoded without changing its values, or has no such series.
     ImageTooLargeError
         If the header gives more than `max_pixels` values.
     MissingExtraError
@@ -88,7 +100,7 @@ def read(path: str | os.PathLike[str], *, max_pixels: int | None = None, axes: s
     (dtype('uint16'), (48, 64), 'YX', 'image.png')
     """
     most = default_max_pixels() if max_pixels is None else whole("max_pixels", max_pixels, least=1)
-    picture = _read_stream(most) if str(path) == STREAM else _read_path(Path(path), most)
+    picture = _read_stream(most, series) if str(path) == STREAM else _read_path(Path(path), most, series)
     return picture if axes is None else _renamed(picture, axes.upper())
 
 
@@ -150,7 +162,7 @@ def write(path: str | os.PathLike[str], picture: Picture | ArrayLike, *, overwri
             return losses
         content = _encoded(kind, picture)
     except ImageFileError as error:
-        raise type(error)(f"{STREAM if stream else goal}: {error}") from error
+        raise named(error, STREAM if stream else goal) from error
     if stream:
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
@@ -182,10 +194,10 @@ def require_format(path: str | os.PathLike[str], picture: Picture | None = None)
     --------
     >>> from epitomes.formats import require_format
     >>> require_format("clean.tif")
-    >>> require_format("clean.dcm")
+    >>> require_format("clean.gif")
     Traceback (most recent call last):
         ...
-    epitomes.formats.errors.ImageFileError: clean.dcm: DICOM can be read but not written: use the suffix .nii or .tif
+    epitomes.formats.errors.ImageFileError: clean.gif: GIF can be read but not written: use the suffix .png
     """
     if picture is None and str(path) == STREAM:
         return
@@ -216,6 +228,40 @@ def is_folder_format(path: str | os.PathLike[str]) -> bool:
     return isinstance(BY_SUFFIX.get(suffix_of(PurePath(path))), FolderFormat)
 
 
+def suffix_of_file(path: str | os.PathLike[str]) -> str:
+    """Return the suffix of the format that a file is read as.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Name of a local file or directory.
+
+    Returns
+    -------
+    str
+        A suffix such as ".tif"; "" if the file cannot be opened, or its format is unknown.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from epitomes.formats import suffix_of_file, write
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     losses = write(Path(folder) / "scan.png", np.zeros((8, 8), np.uint8))
+    ...     suffix_of_file((Path(folder) / "scan.png").rename(Path(folder) / "scan"))
+    '.png'
+    """
+    place = Path(path)
+    if is_folder_format(place):
+        return suffix_of(place)
+    try:
+        with place.open("rb") as file:
+            return suffix_to_read(place, file.read(_HEAD)) if place.is_file() else ""
+    except (ImageFileError, OSError):
+        return ""
+
+
 def _renamed(picture: Picture, axes: str) -> Picture:
     """Give the axes other letters; an axis that keeps its letter keeps its spacing."""
     same = [old for old, new in zip(picture.axes, axes, strict=False) if old == new]
@@ -223,55 +269,73 @@ def _renamed(picture: Picture, axes: str) -> Picture:
     try:
         return replace(picture, axes=axes, spacing=spacing)
     except ImageFileError as error:
-        raise ImageFileError(f"{picture.name}: {error}") from error
+        raise named(error, picture.name) from error
 
 
-def _read_path(path: Path, most: int) -> Picture:
+def _read_path(path: Path, most: int, series: int | str | None) -> Picture:
     if "://" in str(path) or str(path).startswith(("http:/", "https:/", "ftp:/", "file:/", "s3:/")):
         raise ImageFileError(f"{path} is a URL, but only local files can be read: download it first")
-    kind = format_to_read(path)
     if not path.exists():
         raise ImageFileError(f"there is no file {path}: check the name and the directory")
+    suffix = suffix_of(path)
+    kind = BY_SUFFIX.get(suffix)
     try:
         if isinstance(kind, FolderFormat):
             if not path.is_dir():
                 raise ImageFileError(f"expected a directory, because {kind.name} images are directories, got a file")
-            picture = _decoded(kind, path, most)
-        elif not path.is_file():
+            return replace(_decoded(kind, path, most, series), name=path.name, suffix=suffix)
+        if not path.is_file():
             raise ImageFileError("this is not a regular file: give the path of an image")
-        else:
-            with path.open("rb") as file:
-                picture = _decoded(kind, file, most)
+        with path.open("rb") as file:
+            picture = _read_file(path, file, most, series)
     except ImageFileError as error:
-        raise type(error)(f"{path}: {error}") from error
+        raise (error if str(error).startswith(str(path)) else named(error, path)) from error
     except OSError as error:
         reason = error.strerror or one_line(error)
         raise ImageFileError(f"{path} cannot be read: {reason}; check its permissions") from error
     return replace(picture, name=path.name)
 
 
-def _read_stream(most: int) -> Picture:
+def _read_file(path: Path, file: BinaryIO, most: int, series: int | str | None) -> Picture:
+    """Read an open file as what it is, and note it if its suffix says something else."""
+    suffix = suffix_to_read(path, file.read(_HEAD))
+    file.seek(0)
+    picture = _decoded(BY_SUFFIX[suffix], file, most, series)
+    told = BY_SUFFIX.get(suffix_of(path))
+    if told is not None and told.name != BY_SUFFIX[suffix].name:
+        found = BY_SUFFIX[suffix].name
+        note = f"its suffix says {told.name}, but its content is {found}: it is read as {found}"
+        picture = replace(picture, notes=(note, *picture.notes))
+    return replace(picture, suffix=suffix)
+
+
+def _read_stream(most: int, series: int | str | None) -> Picture:
     limit = 8 * most + _MOST_BESIDE
     content = bytes(read_up_to(sys.stdin.buffer, limit + 1))
     if len(content) > limit:
-        raise ImageTooLargeError(f"stdin: got more bytes than {most} values need: crop the image, or raise max_pixels")
+        raise too_large(f"stdin: got more bytes than {most} values need", most)
     if not content:
         raise ImageFileError("stdin: got no bytes: pipe an image to it")
     suffix = sniffed(content[:_HEAD])
     if suffix is None:
         raise ImageFileError("stdin: the format is unknown: save the image as a file whose suffix gives the format")
     try:
-        picture = _decoded(BY_SUFFIX[suffix], BytesIO(content), most)
+        picture = _decoded(BY_SUFFIX[suffix], BytesIO(content), most, series)
     except ImageFileError as error:
-        raise type(error)(f"stdin: {error}") from error
-    return replace(picture, name=f"stdin{suffix}")
+        raise named(error, "stdin") from error
+    return replace(picture, name=f"stdin{suffix}", suffix=suffix)
 
 
-def _decoded(kind: Format | FolderFormat, source: Path | BinaryIO, most: int) -> Picture:
+def _decoded(kind: Format | FolderFormat, source: Path | BinaryIO, most: int, series: int | str | None) -> Picture:
     """Read the picture, or raise one error that says what is wrong with the file."""
     try:
         with quiet():
-            picture: Picture = kind.read(source, most)  # type: ignore[arg-type]  # a path for a folder, else a file
+            if isinstance(kind, Format) and kind.several:
+                picture: Picture = kind.read(source, most, series)
+            else:
+                picture = kind.read(source, most)  # type: ignore[arg-type]  # a path for a folder, else a file
+                if series is not None:
+                    chosen([Series(0, "", picture.pixels.shape, picture.pixels.dtype.name)], series)
             return picture
     except (ImageFileError, MemoryError, PermissionError):
         raise
@@ -298,11 +362,13 @@ def _fitted(picture: Picture, kind: Format | FolderFormat) -> tuple[Picture, tup
         losses.append(f"{kind.name} does not keep {said}")
     if not kind.axes and guessed_axes(picture.pixels.shape) != picture.axes:
         losses.append(f"{kind.name} does not keep the axes {picture.axes}: .npz does")
+    if isinstance(kind, Format) and kind.loses is not None:
+        losses += kind.loses(picture)
     return picture, tuple(losses)
 
 
 def _stream_name(picture: Picture) -> str:
     """Return a name whose suffix is the format for stdout."""
-    suffix = suffix_of(PurePath(picture.name or "picture.tif"))
+    suffix = picture.suffix or suffix_of(PurePath(picture.name or "picture.tif"))
     own = BY_SUFFIX.get(suffix)
     return f"stdout{suffix if isinstance(own, Format) and own.write is not None else '.tif'}"

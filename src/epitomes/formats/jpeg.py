@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import struct
+from functools import cache
 from io import BytesIO
 from typing import BinaryIO
 
@@ -31,7 +32,7 @@ _REPLACED = (  # segments that the encoder writes itself, or that point to bytes
     (0xEE, b"Adobe"),  # colour space
 )
 _ORIENTATION = re.compile(rb'(tiff:Orientation(?:\s*=\s*["\']|>))[2-8]')  # in XMP
-_QUALITY = 95  # of images that do not come from a JPEG file
+_QUALITY = 95  # at least: a coarse source need not make the result as coarse
 _SIDE = 8  # of a block
 _FINEST, _COARSEST = 1, 255  # of a step of quantisation in a baseline file
 _SIDEWAYS = 5  # orientations from here on exchange rows and columns
@@ -68,16 +69,14 @@ def read_jpeg(file: BinaryIO, most: int) -> Picture:
 
 
 def write_jpeg(picture: Picture) -> bytes:
-    """Encode as finely as the source file; a picture from another format with quality 95 and all of its colours."""
+    """Encode as finely as the source file or as quality 95, whichever is finer. Colours are subsampled as they were."""
     require_kind("JPEG", picture.pixels, picture.axes, ("uint8",))
     info = picture.metadata if isinstance(picture.metadata, PhotoInfo) else PhotoInfo()
-    finest = Image.fromarray(picture.pixels)
     content = BytesIO()
-    finest.save(
+    Image.fromarray(picture.pixels).save(
         content,
         "JPEG",
-        quality=_QUALITY,
-        qtables=[list(table) for table in info.tables] or None,
+        qtables=[np.minimum(own, fine).tolist() for own, fine in zip(info.tables or _fine(), _fine(), strict=False)],
         subsampling=info.subsampling or 0,
         exif=_EXIF + info.exif if info.exif else b"",
         icc_profile=info.icc or None,
@@ -112,6 +111,15 @@ def _tables(picture: JpegImageFile, sideways: bool) -> tuple[tuple[int, ...], ..
     joined = [found[0], np.min(found[1:], axis=0)] if len(found) > 1 else found
     steps = [np.clip(table.T if sideways else table, _FINEST, _COARSEST) for table in joined]
     return tuple(tuple(map(int, table.ravel())) for table in steps)
+
+
+@cache
+def _fine() -> tuple[tuple[int, ...], ...]:
+    """Return the tables of quality 95, as the encoder makes them."""
+    content = BytesIO()
+    Image.new("RGB", (_SIDE, _SIDE)).save(content, "JPEG", quality=_QUALITY)
+    with JpegImageFile(BytesIO(content.getvalue())) as picture:
+        return _tables(picture, False)
 
 
 def _subsampling(picture: JpegImageFile, sideways: bool) -> int:

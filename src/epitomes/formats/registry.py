@@ -112,7 +112,7 @@ FORMATS: tuple[Format | FolderFormat, ...] = (
     ),
     Format(
         "MRC",
-        (".mrc", ".mrcs", ".map", ".rec"),
+        (".mrc", ".mrcs"),
         mrc.read_mrc,
         mrc.write_mrc,
         mrc.MrcInfo,

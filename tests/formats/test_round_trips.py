@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from epitomes.cli.main import main
 from epitomes.formats import Picture, planes, read, write
 
 WHOLE = ("uint8", "uint16", "uint32", "int8", "int16", "int32")
@@ -84,6 +85,19 @@ def test_alpha_goes_along(tmp_path: Path, rng: np.random.Generator, suffix: str,
     np.testing.assert_array_equal(back.pixels, picture.pixels)
     np.testing.assert_array_equal(back.alpha, alpha)
     assert [plane.pixels.shape for plane in planes(back)] == [picture.pixels.shape]
+
+
+@pytest.mark.parametrize("suffix", [".tif", ".ome.tif", ".npy", ".npz", ".fits", ".fits.gz", ".nii", ".mrc", ".zarr"])
+def test_missing_values_pass_and_are_counted(
+    tmp_path: Path, suffix: str, rng: np.random.Generator, capfd: pytest.CaptureFixture[str]
+) -> None:
+    cases.need(suffix)
+    pixels = cases.some(rng, "float32", (9, 7))
+    pixels[2, 3:5], pixels[4, 4] = np.nan, np.inf
+    write(tmp_path / f"a{suffix}", pixels)
+    np.testing.assert_array_equal(read(tmp_path / f"a{suffix}").pixels, pixels)
+    assert main(["info", str(tmp_path / f"a{suffix}")]) == 0
+    assert "missing: 3 of 63 values are NaN or infinite" in capfd.readouterr().out
 
 
 def test_jpeg_is_near(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ Axes = Annotated[
     str | None,
     typer.Option(
         metavar="AXES",
-        help="one letter per axis, if the file does not give them: T (time), Z, C (channel), Y, X",
+        help="one letter per axis, if the file does not give them: T (time), Z, C (channel or colour), Y, X",
         rich_help_panel=ADVANCED,
     ),
 ]

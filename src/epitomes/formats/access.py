@@ -1,7 +1,6 @@
-"""`read` and `write`: the only functions that open image files.
+"""`read`: the only function that opens image files, by name, suffix and first bytes.
 
-They take names of local files, or - for stdin and stdout. No name from the user reaches a library that could take it
-for a URL.
+It takes names of local files, or - for stdin. No name from the user reaches a library that could take it for a URL.
 """
 
 from __future__ import annotations
@@ -13,22 +12,17 @@ from io import BytesIO
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
-from numpy.typing import ArrayLike
-
 from epitomes.checks import whole
-from epitomes.files import write_atomically
 from epitomes.formats._limits import default_max_pixels, too_large
 from epitomes.formats._quiet import quiet
 from epitomes.formats.errors import ImageFileError, named, one_line
-from epitomes.formats.folders import write_folder
 from epitomes.formats.packed import read_up_to
-from epitomes.formats.picture import Picture, as_picture, guessed_axes
+from epitomes.formats.picture import Picture
 from epitomes.formats.registry import (
     BY_SUFFIX,
     STREAM,
     FolderFormat,
     Format,
-    format_to_write,
     sniffed,
     suffix_of,
     suffix_to_read,
@@ -60,7 +54,8 @@ def read(
     max_pixels : int, optional
         Largest number of values to accept, counting each channel. By default `default_max_pixels`.
     axes : str, optional
-        Letters for the axes, one per axis out of T, Z, C, Y and X, if the file does not give them or is wrong.
+        Letters for the axes, one per axis out of T, Z, C, Y and X, if the file does not give them or is wrong. Three
+        planes that are called C here are the colours of one image; planes that are called T are images of their own.
     series : int or str, optional
         Number or name of the image, if the file holds several: the HDU of a FITS file, the series of a TIFF file, the
         array of an NPZ file, the stream of a video. By default the first.
@@ -101,109 +96,7 @@ def read(
     """
     most = default_max_pixels() if max_pixels is None else whole("max_pixels", max_pixels, least=1)
     picture = _read_stream(most, series) if str(path) == STREAM else _read_path(Path(path), most, series)
-    return picture if axes is None else _renamed(picture, axes.upper())
-
-
-def write(path: str | os.PathLike[str], picture: Picture | ArrayLike, *, overwrite: bool = False) -> tuple[str, ...]:
-    """Write a picture to a file, without changing its values.
-
-    The file appears complete or not at all.
-
-    Parameters
-    ----------
-    path : str or path-like
-        Name of a local file, whose suffix selects the format. "-" writes to stdout, in the format that the picture was
-        read from, otherwise as TIFF.
-    picture : Picture or array_like
-        A picture, or an array whose axes are guessed from its shape.
-    overwrite : bool, optional
-        Whether to replace a file that exists.
-
-    Returns
-    -------
-    tuple of str
-        One sentence for each part of the picture that the format cannot keep, such as spacing or metadata. It is empty
-        if nothing was lost.
-
-    Raises
-    ------
-    ImageFileError
-        If the format cannot hold the pixels. The message gives a suffix that can.
-    FileExistsError
-        If the file exists and `overwrite` is False.
-
-    See Also
-    --------
-    read : Read a picture from a file.
-    require_format : Check the name of an output file before a long computation.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import numpy as np
-    >>> from epitomes.formats import Picture, write
-    >>> picture = Picture(np.zeros((48, 64), np.uint8), "YX", {"Y": 0.5, "X": 0.5}, {"Y": "mm", "X": "mm"})
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     print(write(Path(folder) / "image.tif", picture))
-    ...     print(write(Path(folder) / "image.png", picture))
-    ()
-    ('PNG does not keep the spacing along YX',)
-    """
-    picture = as_picture(picture)
-    stream = str(path) == STREAM
-    goal = Path(_stream_name(picture)) if stream else Path(path)
-    kind = format_to_write(goal)
-    picture, losses = _fitted(picture, kind)
-    try:
-        if isinstance(kind, FolderFormat):
-            with quiet():
-                write_folder(goal, lambda folder: kind.write(picture, folder), overwrite=overwrite, marks=kind.marks)
-            return losses
-        content = _encoded(kind, picture)
-    except ImageFileError as error:
-        raise named(error, STREAM if stream else goal) from error
-    if stream:
-        sys.stdout.buffer.write(content)
-        sys.stdout.buffer.flush()
-    else:
-        write_atomically(goal, content, overwrite=overwrite)
-    return losses
-
-
-def require_format(path: str | os.PathLike[str], picture: Picture | None = None) -> None:
-    """Check that a file name selects a format that can be written.
-
-    Call it before a long computation whose result is written to this file.
-
-    Parameters
-    ----------
-    path : str or path-like
-        Name of the output file, or "-" for stdout.
-    picture : Picture, optional
-        A picture with the axes, shape and dtype of the result: the format must be able to hold it. It is encoded to
-        find out.
-
-    Raises
-    ------
-    ImageFileError
-        If the suffix is unknown, its format can be read only, or it cannot hold the picture. The message gives suffixes
-        that can be written.
-
-    Examples
-    --------
-    >>> from epitomes.formats import require_format
-    >>> require_format("clean.tif")
-    >>> require_format("clean.gif")
-    Traceback (most recent call last):
-        ...
-    epitomes.formats.errors.ImageFileError: clean.gif: GIF can be read but not written: use the suffix .png
-    """
-    if picture is None and str(path) == STREAM:
-        return
-    kind = format_to_write(PurePath(path if picture is None or str(path) != STREAM else _stream_name(picture)))
-    if picture is not None and isinstance(kind, Format):
-        _encoded(kind, _fitted(picture, kind)[0])
+    return replace(picture, separate=True) if axes is None else _renamed(picture, axes.upper())
 
 
 def is_folder_format(path: str | os.PathLike[str]) -> bool:
@@ -341,34 +234,3 @@ def _decoded(kind: Format | FolderFormat, source: Path | BinaryIO, most: int, se
         raise
     except Exception as error:  # a decoder may raise anything on a damaged file
         raise ImageFileError(f"this {kind.name} file is damaged ({one_line(error)}): get another copy") from error
-
-
-def _encoded(kind: Format, picture: Picture) -> bytes:
-    assert kind.write is not None  # `format_to_write` gave it
-    with quiet():
-        return kind.write(picture)
-
-
-def _fitted(picture: Picture, kind: Format | FolderFormat) -> tuple[Picture, tuple[str, ...]]:
-    """Remove what the format cannot keep, and return a sentence for each part that was removed."""
-    losses = []
-    if picture.alpha is not None and not (kind.alpha and picture.alpha.dtype == picture.pixels.dtype):
-        losses.append(f"{kind.name} does not keep the alpha channel")
-        picture = replace(picture, alpha=None)
-    if lost := "".join(letter for letter in picture.spacing if letter not in kind.spacing):
-        losses.append(f"{kind.name} does not keep the spacing along {lost}")
-    said = "" if picture.metadata is None else picture.metadata.title
-    if said and not (kind.carries and isinstance(picture.metadata, kind.carries)):
-        losses.append(f"{kind.name} does not keep {said}")
-    if not kind.axes and guessed_axes(picture.pixels.shape) != picture.axes:
-        losses.append(f"{kind.name} does not keep the axes {picture.axes}: .npz does")
-    if isinstance(kind, Format) and kind.loses is not None:
-        losses += kind.loses(picture)
-    return picture, tuple(losses)
-
-
-def _stream_name(picture: Picture) -> str:
-    """Return a name whose suffix is the format for stdout."""
-    suffix = picture.suffix or suffix_of(PurePath(picture.name or "picture.tif"))
-    own = BY_SUFFIX.get(suffix)
-    return f"stdout{suffix if isinstance(own, Format) and own.write is not None else '.tif'}"

@@ -21,7 +21,7 @@ class ImageFileError(ValueError):
     ...     read("scan.xyz")
     ... except ImageFileError as error:
     ...     print(str(error).split(":")[0])
-    scan.xyz has the unknown suffix '.xyz'
+    there is no file scan.xyz
     """
 
 

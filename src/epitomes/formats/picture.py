@@ -19,7 +19,7 @@ from epitomes.layout import Layout
 Pixels = NDArray[Any]
 
 LETTERS = "TZCYX"  # time, depth, channel, height, width
-COLOURS = 3  # channels that belong together wherever their axis stands: red, green and blue
+COLOURS = 3  # channels that may belong together wherever their axis stands: red, green and blue
 MOST_COLOURS = 4  # channels of a colour image: more are spectra, and cannot be shown as one
 
 
@@ -79,6 +79,8 @@ class Picture:
         All images of the file, if it holds several.
     history : tuple of str, optional
         What was done to the pixels since they were read, in lines for the next file. FITS and DICOM keep them.
+    separate : bool, optional
+        Whether the channels of a C axis before Y are images of their own, even if there are three.
 
     See Also
     --------
@@ -91,7 +93,8 @@ class Picture:
 
     - Y, X and an adjacent Z are spatial. Thus "ZYX" is a volume and "TYX" a stack of images.
     - C after Y or X holds the channels of one image, which belong together, as colours do. So does a C of length 3
-      before Y: planes of red, green and blue.
+      before Y, planes of red, green and blue, unless `separate` is set. Files set it: their planes are mostly stains or
+      bands, which lose several decibels if they are denoised together.
     - T, any other C before Y, and a Z that another axis separates from Y and X count independent images.
 
     Examples
@@ -116,6 +119,7 @@ class Picture:
     suffix: str = ""
     series: tuple[Series, ...] = ()
     history: tuple[str, ...] = ()
+    separate: bool = False
 
     def __post_init__(self) -> None:
         pixels = _plain(self.pixels)
@@ -138,7 +142,8 @@ class Picture:
     def channel_axis(self) -> int | None:
         """Index of the axis that holds the channels of one image; None if there is none.
 
-        This is a C axis after Y or X, or one of length 3 before them. Any other C axis counts independent images.
+        This is a C axis after Y or X, or one of length 3 before them that is not `separate`. Any other C axis counts
+        independent images.
 
         Examples
         --------
@@ -152,8 +157,8 @@ class Picture:
         True
         """
         at = self.axes.find("C")
-        colours = at > self.axes.index("Y") or (at >= 0 and self.pixels.shape[at] == COLOURS)
-        return at if colours else None
+        planes = at >= 0 and self.pixels.shape[at] == COLOURS and not self.separate
+        return at if at > self.axes.index("Y") or planes else None
 
     @property
     def spatial(self) -> int:

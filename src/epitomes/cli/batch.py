@@ -96,15 +96,15 @@ def goals_in(folder: Path, files: Sequence[Path], suffix: str | None) -> dict[Pa
 def name_of_result(file: Path, suffix: str | None = None) -> str:
     """Return the name of a file with another suffix if one is given, or if its format cannot be written."""
     from epitomes.formats import suffix_of_file
-    from epitomes.formats.registry import BY_SUFFIX, suffix_of
+    from epitomes.formats.registry import BY_SUFFIX, Format, suffix_of
 
     own = suffix_of(file)
     known = own in BY_SUFFIX
     kind = BY_SUFFIX.get(own if known else suffix_of_file(file))
     if suffix is None and (kind is None or kind.write is not None):
         return file.name if known or kind is None else f"{file.name}{kind.suffixes[0]}"
-    instead = ".mkv" if kind is not None and kind.name == "video" else ".tif"
-    return file.name[: len(file.name) - len(own) * known] + (suffix or instead)
+    suffix = suffix or (kind.instead if isinstance(kind, Format) else "").split(",")[0] or ".tif"
+    return file.name[: len(file.name) - len(own) * known] + suffix
 
 
 def each(

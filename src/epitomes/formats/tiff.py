@@ -29,11 +29,10 @@ _NOT_READ = {
     8: "CIE L*a*b* colours",
     9: "CIE L*a*b* colours",
     10: "CIE L*a*b* colours",
-    32803: "the Bayer mosaic of a camera",
     32844: "logarithmic colours",
     32845: "logarithmic colours",
 }
-_RGB, _PALETTE, _CMYK, _YCBCR = 2, 3, 5, 6
+_RGB, _PALETTE, _CMYK, _YCBCR, _MOSAIC = 2, 3, 5, 6, 32803
 _EXACT = {1, 5, 8, 32773, 32946, 34925, 50000}  # none, LZW, Deflate, PackBits, LZMA, Zstandard
 _JPEG = 7
 _LEAST_TILE = 2**22  # values: a tile may be larger than a small image
@@ -112,6 +111,8 @@ def _require_readable(series: Any, page: Any, most: int) -> None:
     kind = int(page.photometric)
     if kind == _CMYK:
         raise unsupported("CMYK colours", CMYK)
+    if kind == _MOSAIC:
+        raise unsupported("the Bayer mosaic of a camera", "give it the suffix of camera RAW files, such as .dng")
     if kind in _NOT_READ:
         raise unsupported(_NOT_READ[kind])
     if kind == _PALETTE and (page.colormap is None or series.dtype not in (np.uint8, np.uint16)):

@@ -97,6 +97,23 @@ def test_tags_description_and_resolution_of_tiff_pass(tmp_path: Path, rng: np.ra
     assert dict(read(tmp_path / "b.tif").spacing) == dict(picture.spacing)
 
 
+def test_settings_of_an_electron_microscope_pass(tmp_path: Path, rng: np.random.Generator) -> None:
+    tifffile = pytest.importorskip("tifffile")
+    settings = b"[User]\r\nDate=10/27/2016\r\n[Scan]\r\nPixelWidth=7.7e-009\r\nPixelHeight=7.8e-009\r\n\0"
+    pixels = cases.some(rng, "uint8", (9, 7))
+    tifffile.imwrite(tmp_path / "a.tif", pixels, metadata=None, extratags=[(34682, 2, len(settings), settings)])
+    picture = read(tmp_path / "a.tif")
+    assert dict(picture.spacing) == pytest.approx({"X": 7.7e-9, "Y": 7.8e-9}) and set(picture.units.values()) == {"m"}
+    assert write(tmp_path / "b.tif", changed(picture)) == ()
+    for name in "ab":
+        with tifffile.TiffFile(tmp_path / f"{name}.tif") as tiff:
+            assert tiff.fei_metadata == {
+                "User": {"Date": "10/27/2016"},
+                "Scan": {"PixelWidth": 7.7e-9, "PixelHeight": 7.8e-9},
+            }
+    assert dict(read(tmp_path / "b.tif").spacing) == dict(picture.spacing)
+
+
 OME = """<?xml version="1.0" encoding="UTF-8"?>
 <OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06" UUID="urn:uuid:1"><Instrument ID="Instrument:0">
 <Objective ID="Objective:0" NominalMagnification="60.0"/></Instrument>
@@ -248,6 +265,15 @@ def test_all_other_parts_of_a_fits_file_stay_to_the_bit(tmp_path: Path, rng: np.
     with fits.open(tmp_path / "c.fits") as parts:
         assert [part.name for part in parts] == ["PRIMARY", "STARS", "SCI", "ERR"]
         np.testing.assert_array_equal(parts[3].data, error.data)
+
+
+def test_integers_that_mean_missing_are_counted(tmp_path: Path) -> None:
+    fits = pytest.importorskip("astropy.io.fits", reason="astropy is not installed")
+    pixels = np.arange(12, dtype=np.int16).reshape(3, 4)
+    part = fits.PrimaryHDU(np.where(pixels < 5, -32768, pixels).astype(np.int16))
+    part.header["BLANK"] = -32768
+    part.writeto(tmp_path / "a.fits")
+    assert read(tmp_path / "a.fits").notes == ("5 of its values are -32768, which stands for a missing value (BLANK)",)
 
 
 @pytest.mark.filterwarnings("ignore::astropy.io.fits.verify.VerifyWarning")

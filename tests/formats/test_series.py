@@ -15,10 +15,10 @@ from epitomes.formats import Picture, Series, read, write
 
 
 def two_images(folder: Path, suffix: str, rng: np.random.Generator) -> tuple[Path, list[Picture], list[str]]:
-    """A file with an image of 16 x 12 and a second one of 5 x 6, and the names that select them."""
+    """A file with an image of 16 x 12 and a second one of 9 x 10, and the names that select them."""
     cases.need(suffix)
     path = folder / f"a{suffix}"
-    pixels = [cases.some(rng, "uint16", (16, 12)), cases.some(rng, "uint16", (5, 6))]
+    pixels = [cases.some(rng, "uint16", (16, 12)), cases.some(rng, "uint16", (9, 10))]
     match suffix:
         case ".fits":
             from astropy.io import fits
@@ -53,7 +53,7 @@ def test_each_image_is_read_and_written(tmp_path: Path, suffix: str, rng: np.ran
         assert dict(back.spacing) == dict(chosen.spacing)
     if suffix != ".npz":  # whose images have equal rights
         np.testing.assert_array_equal(read(path).pixels, expected[0].pixels)
-        assert [each.shape for each in read(path).series] == [(16, 12), (5, 6)]
+        assert [each.shape for each in read(path).series] == [(16, 12), (9, 10)]
         assert "it holds 2 images, of which" in read(path).notes[-1]
     refused(path, r"no image '7': choose one of \d", series=7)
     refused(path, names[1].upper() if suffix == ".fits" else names[1], series="none")
@@ -73,17 +73,35 @@ def test_many_images_are_not_all_listed(tmp_path: Path) -> None:
     assert str(Series(3)) == "3" and str(Series(3, "VAR", (2, 2))) == "3 VAR (2 x 2)"
 
 
+def test_the_history_of_a_chosen_hdu_reproduces_the_work(tmp_path: Path, rng: np.random.Generator) -> None:
+    from importlib.metadata import version
+
+    path, pictures, _ = two_images(tmp_path, ".fits", rng)
+    goal = tmp_path / "b.fits"
+    asked = ["denoise", str(path), "--hdu", "ERR", "--sigma", "900", "--preset", "fast"]
+    assert main([*asked, "-o", str(goal)]) == 0
+    np.testing.assert_array_equal(read(goal, series="SCI").pixels, pictures[0].pixels)
+    assert (read(goal, series="ERR").pixels != pictures[1].pixels).any()
+
+    from astropy.io import fits
+
+    history = "".join(fits.getheader(goal, "ERR")["HISTORY"])
+    assert f"epitomes {version('epitomes')}: epitomes denoise" in history and "--hdu ERR --sigma 900" in history
+    assert "noise: Gaussian, sigma 900" in history and "method: fast" in history
+    assert "HISTORY" not in fits.getheader(goal, "SCI")
+
+
 def test_info_and_denoise_take_the_choice(
     tmp_path: Path, rng: np.random.Generator, capfd: pytest.CaptureFixture[str]
 ) -> None:
     path, _, _ = two_images(tmp_path, ".tif", rng)
     assert main(["info", str(path), "--series", "1", "--json"]) == 0
     facts = json.loads(capfd.readouterr().out)
-    assert facts["shape"] == [5, 6] and [each["shape"] for each in facts["series"]] == [[16, 12], [5, 6]]
+    assert facts["shape"] == [9, 10] and [each["shape"] for each in facts["series"]] == [[16, 12], [9, 10]]
     assert main(["info", str(path), "--hdu", "2"]) == 3
-    assert "choose one of 0 (16 x 12 uint16), 1 (5 x 6 uint16)" in capfd.readouterr().err
+    assert "choose one of 0 (16 x 12 uint16), 1 (9 x 10 uint16)" in capfd.readouterr().err
     assert main(["info", str(path)]) == 0
-    assert "  series 1 (5 x 6 uint16)\n" in capfd.readouterr().out
+    assert "  series 1 (9 x 10 uint16)\n" in capfd.readouterr().out
     asked = ("--sigma", "9", "--preset", "fast")
     assert main(["denoise", str(path), "--series", "0", "-o", str(tmp_path / "b.tif"), *asked]) == 0
     assert read(tmp_path / "b.tif").pixels.shape == (16, 12)

@@ -70,7 +70,7 @@ def denoise(
     context: typer.Context,
     images: Annotated[
         list[Path],
-        typer.Argument(metavar="FILES", help='images or patterns such as "scans/*.tif", - for stdin'),
+        typer.Argument(metavar="FILES", help='images, directories or patterns such as "scans/*.tif", - for stdin'),
     ],
     output: Annotated[
         Path,

@@ -39,7 +39,7 @@ SHORT = 60  # characters of a value that are shown
 
 def info(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE", help="images, .epitome files or patterns; - for stdin")
+        list[Path], typer.Argument(metavar="FILE", help="images, .epitome files, directories or patterns; - for stdin")
     ],
     axes: Axes = None,
     series: SeriesOf = None,

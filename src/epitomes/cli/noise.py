@@ -47,7 +47,8 @@ MOST_LISTED = 8  # values of channels or planes; of more, the range
 def noise(
     context: typer.Context,
     images: Annotated[
-        list[Path], typer.Argument(metavar="FILES", help='images or patterns such as "scans/*.tif", - for stdin')
+        list[Path],
+        typer.Argument(metavar="FILES", help='images, directories or patterns such as "scans/*.tif", - for stdin'),
     ],
     poisson: Poisson = False,
     offset: Offset = None,

@@ -69,7 +69,7 @@ def read_fits(file: BinaryIO, most: int, series: int | str | None = None) -> Pic
     part = parts[one.index]
     axes, spacing, units = _axes(header, pixels.ndim)
     info = FitsInfo(header.tostring(), pixels.shape, scale, content[: part.start], content[part.end :])
-    notes = ([] if scale is None else [scale_note(*scale)]) + told(images, one)
+    notes = ([] if scale is None else [scale_note(*scale)]) + _missing(header, pixels) + told(images, one)
     if "C" in axes and _word(header, "CTYPE", pixels.ndim - axes.index("C")) == "RGB":
         pixels, axes = ordered(pixels, axes, axes.replace("C", "") + "C")
     several = tuple(images) if len(images) > 1 else ()
@@ -199,6 +199,13 @@ def _unscaled(stored: Pixels, header: Any) -> tuple[Pixels, tuple[float, float] 
         flipped = pixels.view(f"u{bits // 8}") ^ np.array(1 << (bits - 1), f"u{bits // 8}")
         return flipped.view(np.int8) if bits == 8 else flipped, None
     return pixels, None if scale == (1.0, 0.0) else scale
+
+
+def _missing(header: Any, pixels: Pixels) -> list[str]:
+    """Return the note for integers that stand for no value."""
+    blank = header.get("BLANK")
+    count = int(np.count_nonzero(pixels == blank)) if pixels.dtype.kind in "iu" and isinstance(blank, int) else 0
+    return [f"{count} of its values are {blank}, which stands for a missing value (BLANK)"] if count else []
 
 
 def _is_other_sign(header: Any, bits: int) -> bool:

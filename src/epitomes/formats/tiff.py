@@ -7,7 +7,7 @@ are checked before anything is decoded.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
@@ -40,8 +40,10 @@ _TAGS = (
     *(271, 272, 306, 315, 33432, 700, 33723, 34675),  # maker, date, copyright, XMP, IPTC, ICC
     *(33550, 33922, 34264, 34735, 34736, 34737, 42112, 42113),  # position on earth: GeoTIFF and GDAL
 )
+_MICROSCOPES = (34118, 34680, 34682)  # Zeiss and FEI: settings in words, which tifffile would take apart
 _ORIENTATION, _X_RESOLUTION, _Y_RESOLUTION, _RESOLUTION_UNIT = 274, 282, 283, 296
 _INCH, _CENTIMETRE = 2, 3
+_MOST_SETTINGS = 2**20  # bytes
 _ALPHA = (1, 2)  # extra samples: premultiplied alpha, and not
 
 
@@ -199,6 +201,10 @@ def _described(tiff: Any, series: Any, page: Any, number: int) -> tuple[TiffInfo
         description = page.description if page.description1 else ""
     else:
         description = page.description
+    if not spacing and tiff.is_fei:
+        scan = (tiff.fei_metadata or {}).get("Scan", {})
+        spacing = _numbers({"X": scan.get("PixelWidth"), "Y": scan.get("PixelHeight")})
+        units = dict.fromkeys(spacing, "m")
     if not spacing and unit == _CENTIMETRE and across and down:  # inches are for print
         spacing, units = {"X": across, "Y": down}, {"X": "cm", "Y": "cm"}
     printed = (*ratios, unit) if unit in (_INCH, _CENTIMETRE) and across and down else None
@@ -208,7 +214,7 @@ def _described(tiff: Any, series: Any, page: Any, number: int) -> tuple[TiffInfo
         imagej=imagej,
         json=json,
         description=description,
-        tags=tuple((tag.code, int(tag.dtype), tag.count, tag.value) for tag in page.tags if tag.code in _TAGS),
+        tags=tuple(_tags(tiff, page)),
         resolution=printed,
         big=tiff.is_bigtiff,
         compressed=int(page.compression) != 1,
@@ -216,6 +222,15 @@ def _described(tiff: Any, series: Any, page: Any, number: int) -> tuple[TiffInfo
         alpha_in_colours=1 in map(int, page.extrasamples),
     )
     return info, spacing, units
+
+
+def _tags(tiff: Any, page: Any) -> Iterator[tuple[int, int, int, Any]]:
+    for tag in page.tags:
+        if tag.code in _TAGS:
+            yield tag.code, int(tag.dtype), tag.count, tag.value
+        elif tag.code in _MICROSCOPES and 0 < tag.valuebytecount <= _MOST_SETTINGS:
+            tiff.filehandle.seek(tag.valueoffset)
+            yield tag.code, int(tag.dtype), tag.count, tiff.filehandle.read(tag.valuebytecount)
 
 
 def _imagej_spacing(found: Mapping[str, Any], across: float, down: float) -> tuple[dict[str, float], dict[str, str]]:

@@ -7,10 +7,10 @@ it is given the container format, and may open nothing else.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from io import BytesIO
-from typing import Any, BinaryIO, ClassVar
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -39,11 +39,14 @@ class VideoInfo:
     tags: tuple[tuple[str, str], ...] = ()
     bits: int = 0  # of a value; 0: as many as its type has
     stored: str = ""  # FFmpeg's name of the layout of pixels, such as yuv420p
-    matrix: int = 0  # FFmpeg's number of the colour space; 2: unknown
+    matrix: int = field(default=0, repr=False)  # FFmpeg's number of the colour space; 2: unknown
     codecs: tuple[str, ...] = ()  # of the sound
     sound: bytes = b""  # a file of its own
 
-    title: ClassVar[str] = "the times of the frames and the titles"
+    @property
+    def title(self) -> str:
+        """Name what other formats lose."""
+        return f"{'the sound, ' * bool(self.sound)}the times of the frames and the titles"
 
 
 def container_of(head: bytes) -> str | None:

@@ -267,6 +267,29 @@ def test_all_other_parts_of_a_fits_file_stay_to_the_bit(tmp_path: Path, rng: np.
         np.testing.assert_array_equal(parts[3].data, error.data)
 
 
+@pytest.mark.parametrize("kind", ["RICE_1", "GZIP_1", "GZIP_2", "HCOMPRESS_1"])
+@pytest.mark.parametrize("dtype", ["int16", "uint16", "uint8", "int32", "float32"])
+def test_compressed_images_of_integers_stay_compressed(
+    tmp_path: Path, kind: str, dtype: str, rng: np.random.Generator
+) -> None:
+    fits = pytest.importorskip("astropy.io.fits", reason="astropy is not installed")
+    header = fits.Header({"OBJECT": "M 13", "EXTNAME": "SCI"})
+    fits.CompImageHDU(rng.integers(0, 200, (48, 40)).astype(dtype), header, compression_type=kind).writeto(
+        tmp_path / "a.fits"
+    )
+    picture = read(tmp_path / "a.fits")
+    result = changed(picture)
+    write(tmp_path / "b.fits", result)
+    back = read(tmp_path / "b.fits")
+    np.testing.assert_array_equal(back.pixels, result.pixels)
+    assert back.pixels.dtype == dtype
+    with fits.open(tmp_path / "b.fits") as parts:
+        assert isinstance(parts[1], fits.CompImageHDU) == (dtype != "float32")
+        assert parts[1].name == "SCI" and parts[1].header["OBJECT"] == "M 13"
+    if dtype != "float32" and kind != "HCOMPRESS_1":
+        assert (tmp_path / "b.fits").stat().st_size <= (tmp_path / "a.fits").stat().st_size + 2880
+
+
 def test_integers_that_mean_missing_are_counted(tmp_path: Path) -> None:
     fits = pytest.importorskip("astropy.io.fits", reason="astropy is not installed")
     pixels = np.arange(12, dtype=np.int16).reshape(3, 4)

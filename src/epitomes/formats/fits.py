@@ -32,6 +32,8 @@ _MEANING = {  # start of CTYPE, for axes that are not on the sky
 _NAMES = {"T": "TIME", "C": "CHANNEL"}  # CTYPE in new files
 _OTHER_SIGN = {8: -(2.0**7), 16: 2.0**15, 32: 2.0**31, 64: 2.0**63}  # BITPIX -> BZERO that only changes the sign
 _STORED = {8: "uint8", 16: "int16", 32: "int32", 64: "int64", -32: "float32", -64: "float64"}  # by BITPIX
+_COMPRESSED = ("uint8", "int16", "uint16", "int32", "uint32")  # the compression of floats loses something
+_EXACT = ("RICE_1", "GZIP_1", "GZIP_2")  # compressions of integers that lose nothing
 _DTYPES = ("uint8", "int8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
 
 
@@ -46,6 +48,7 @@ class FitsInfo:
     scale: tuple[float, float] | None  # BSCALE and BZERO, if they change the stored values
     hdus_before: bytes = b""  # as stored; none, if the image is the primary HDU
     hdus_after: bytes = b""
+    compression: str = ""  # of the tiles of the image, such as RICE_1
 
 
 def is_fits(head: bytes) -> bool:
@@ -65,10 +68,11 @@ def read_fits(file: BinaryIO, most: int, series: int | str | None = None) -> Pic
     require_size(one.shape, most)
     with fits.open(BytesIO(content), memmap=False, do_not_scale_image_data=True) as opened:
         header = opened[one.index].header.copy()
+        compression = str(getattr(opened[one.index], "compression_type", ""))
         pixels, scale = _unscaled(opened[one.index].data, header)
     part = parts[one.index]
     axes, spacing, units = _axes(header, pixels.ndim)
-    info = FitsInfo(header.tostring(), pixels.shape, scale, content[: part.start], content[part.end :])
+    info = FitsInfo(header.tostring(), pixels.shape, scale, content[: part.start], content[part.end :], compression)
     notes = ([] if scale is None else [scale_note(*scale)]) + _missing(header, pixels) + told(images, one)
     if "C" in axes and _word(header, "CTYPE", pixels.ndim - axes.index("C")) == "RGB":
         pixels, axes = ordered(pixels, axes, axes.replace("C", "") + "C")
@@ -92,7 +96,12 @@ def write_fits(picture: Picture) -> bytes:
     header = fits.Header.fromstring(info.header)
     for line in _history(picture, info.header):
         header.add_history(line)
-    image = (fits.ImageHDU if info.hdus_before else fits.PrimaryHDU)(np.ascontiguousarray(pixels), header)
+    pixels = np.ascontiguousarray(pixels)
+    if info.compression and info.scale is None and pixels.dtype.name in _COMPRESSED:
+        kind = info.compression if info.compression in _EXACT else _EXACT[0]
+        image = fits.CompImageHDU(pixels, header, compression_type=kind)
+    else:
+        image = (fits.ImageHDU if info.hdus_before else fits.PrimaryHDU)(pixels, header)
     if info.scale is not None:
         image.header["BSCALE"], image.header["BZERO"] = info.scale
     content = BytesIO()

@@ -57,6 +57,7 @@ def test_stills_in_the_container_of_mp4_are_no_video(tmp_path: Path, head: bytes
 # A directory
 
 
+@pytest.mark.slow
 def test_a_directory_is_all_of_its_images(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "in"
     (folder / "deeper").mkdir(parents=True)

@@ -91,6 +91,7 @@ def test_the_history_of_a_chosen_hdu_reproduces_the_work(tmp_path: Path, rng: np
     assert "HISTORY" not in fits.getheader(goal, "SCI")
 
 
+@pytest.mark.slow
 def test_info_and_denoise_take_the_choice(
     tmp_path: Path, rng: np.random.Generator, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -55,7 +55,7 @@ def read(
         Largest number of values to accept, counting each channel. By default `default_max_pixels`.
     axes : str, optional
         Letters for the axes, one per axis out of T, Z, C, Y and X, if the file does not give them or is wrong. Three
-        planes that are called C here are the colours of one image; planes that are called T are images of their own.
+        planes that are called C here are the colours of one image.
     series : int or str, optional
         Number or name of the image, if the file holds several: the HDU of a FITS file, the series of a TIFF file, the
         array of an NPZ file, the stream of a video. By default the first.

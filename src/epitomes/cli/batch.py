@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -103,8 +104,8 @@ def name_of_result(file: Path, suffix: str | None = None) -> str:
     kind = BY_SUFFIX.get(own if known else suffix_of_file(file))
     if suffix is None and (kind is None or kind.write is not None):
         return file.name if known or kind is None else f"{file.name}{kind.suffixes[0]}"
-    suffix = suffix or (kind.instead if isinstance(kind, Format) else "").split(",")[0] or ".tif"
-    return file.name[: len(file.name) - len(own) * known] + suffix
+    first = re.match(r"\.\w+", kind.instead) if isinstance(kind, Format) else None
+    return file.name[: len(file.name) - len(own) * known] + (suffix or (first[0] if first else ".tif"))
 
 
 def each(

@@ -23,6 +23,7 @@ LIBRARIES = {
     ".dcm": "pydicom",
     ".dng": "rawpy",
     ".mkv": "av",
+    ".mp4": "av",
 }
 SHAPES = {
     "YX": (9, 7),
@@ -115,7 +116,30 @@ def dng(mosaic: NDArray[np.uint16], *, black: int = 256, white: int = 16383) -> 
     return content.getvalue()
 
 
+def dicom(pixels: NDArray[Any], **tags: Any) -> bytes:
+    """A CT image of somebody, made by pydicom; `tags` by keyword."""
+    pydicom = pytest.importorskip("pydicom", reason="pydicom is not installed")
+    data = pydicom.Dataset()
+    data.file_meta = pydicom.dataset.FileMetaDataset()
+    data.file_meta.TransferSyntaxUID = pydicom.uid.ExplicitVRLittleEndian
+    data.SOPClassUID = pydicom.uid.CTImageStorage
+    data.SOPInstanceUID, data.SeriesInstanceUID = "1.2.3.4", "1.2.3"
+    data.PatientName, data.Modality, data.ImageType = "Somebody^Known", "CT", ["ORIGINAL", "PRIMARY", "AXIAL"]
+    data.Rows, data.Columns = pixels.shape[-2:]
+    data.NumberOfFrames = int(np.prod(pixels.shape[:-2]))
+    data.SamplesPerPixel, data.PhotometricInterpretation = 1, "MONOCHROME2"
+    data.BitsAllocated = data.BitsStored = 8 * pixels.dtype.itemsize
+    data.HighBit, data.PixelRepresentation = data.BitsStored - 1, int(pixels.dtype.kind == "i")
+    data.PixelData = pixels.tobytes()
+    for name, value in tags.items():
+        setattr(data, name, value)
+    content = io.BytesIO()
+    pydicom.dcmwrite(content, data, enforce_file_format=True)
+    return content.getvalue()
+
+
 SMALL = {".png": "YXC", ".jpg": "YXC", ".tif": "YXC", ".ome.tif": "ZYX", ".npy": "YX", ".npz": "ZYX", ".btf": "YX"}
+SMALL |= {".webp": "YXC", ".bmp": "YX", ".pgm": "YXC", ".jp2": "YX", ".mrc": "ZYX"}
 SMALL |= {".fits": "ZYX", ".fits.gz": "ZYX", ".nii": "ZYX", ".nii.gz": "TZYX", ".mkv": "TYXC"}
 
 
@@ -125,7 +149,8 @@ def small(folder: Path, suffix: str, rng: np.random.Generator) -> Path:
     path = folder / f"a{suffix}"
     axes = SMALL[suffix]
     shape = tuple(3 if letter in "TZC" else 24 for letter in axes)
-    write(path, Picture(rng.integers(0, 256, shape, dtype=np.uint8), axes, STEPS, UNITS))
+    pixels = rng.integers(0, 256, shape, dtype=np.uint16 if suffix == ".mrc" else np.uint8)
+    write(path, Picture(pixels, axes, STEPS, UNITS))
     return path
 
 

@@ -185,6 +185,8 @@ def test_axes_can_be_given(tmp_path: Path, clean: np.ndarray, run: Run) -> None:
     asked = ("denoise", tmp_path / "a.npy", *FAST, "--axes")
     code, out, _ = run(*asked, "cyx", "-o", tmp_path / "b.npz", "--json")
     assert code == 0 and json.loads(out)["axes"] == read(tmp_path / "b.npz").axes == "CYX"
+    together = epitomes.denoise(read(tmp_path / "a.npy").pixels, 20, channel_axis=0, preset="fast")
+    np.testing.assert_array_equal(read(tmp_path / "b.npz").pixels, together)  # three planes are colours
     code, _, err = run(*asked, "YX", "-o", tmp_path / "c.npz")
     assert code == 3 and "axes" in err
 

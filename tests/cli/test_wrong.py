@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from epitomes.cli.errors import INPUT, LIMIT
-from epitomes.formats import write
+from epitomes.formats import read, write
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -29,14 +29,14 @@ def _cut(path: Path) -> None:
 
 WRONG: dict[str, tuple[str, Callable[[Path], object], int, str]] = {
     "missing": ("none.png", lambda path: None, INPUT, "there is no file"),
-    "folder": ("folder", Path.mkdir, INPUT, "got a directory"),
-    "folder with the name of a picture": ("folder.png", Path.mkdir, INPUT, "got a directory"),
+    "folder": ("folder", Path.mkdir, INPUT, "directory"),
+    "folder with the name of a picture": ("folder.png", Path.mkdir, INPUT, "directory"),
     "unknown suffix": ("a.xyz", lambda path: _content(path, b"x"), INPUT, "suffix '.xyz'"),
     "address": ("http://localhost/a.png", lambda path: None, INPUT, "only local files"),
     "empty": ("a.png", lambda path: _content(path, b""), INPUT, "not a PNG"),
     "no picture": ("a.tif", lambda path: _content(path, b"hello"), INPUT, "not a TIFF"),
     "truncated": ("a.png", _cut, INPUT, "damaged"),
-    "palette": ("a.png", lambda path: Image.new("P", (20, 20)).save(path), INPUT, "palette"),
+    "L*a*b*": ("a.tif", lambda path: Image.new("LAB", (20, 20)).save(path), INPUT, "L*a*b* colours"),
     "CMYK": ("a.jpg", lambda path: Image.new("CMYK", (20, 20)).save(path), INPUT, "CMYK"),
     "complex": ("a.npy", lambda path: np.save(path, np.zeros((20, 20), complex)), INPUT, "complex128"),
     "objects": ("a.npy", lambda path: np.save(path, np.zeros((20, 20), object)), INPUT, "object"),
@@ -68,7 +68,7 @@ def test_wrong_pictures(case: str, command: str, tmp_path: Path, run: Run) -> No
     path = tmp_path / name if "://" not in name else Path(name)
     make(path)
     found, out, err = run(*COMMANDS[command](path, tmp_path / "out.png"))
-    assert (found, out) == (code, "") and words in err and len(err.splitlines()) == 1, err
+    assert (found, out) == (code, "") and words in err and len(err.splitlines()) == 1 + (code == LIMIT), err
     assert not list(tmp_path.glob("out*")) and not list(tmp_path.glob(".*"))
 
 
@@ -83,10 +83,17 @@ def test_unreadable(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert (code, out) == (INPUT, "") and "Permission denied" in err and len(err.splitlines()) == 1
 
 
+def noisy_size(path: Path) -> int:
+    return read(path).pixels.size
+
+
 def test_a_limit_that_is_given(noisy: Path, tmp_path: Path, run: Run) -> None:
     for command in COMMANDS.values():
         code, _, err = run(*command(noisy, tmp_path / "out.png"), "--max-pixels", 100)
-        assert code == LIMIT and "--max-pixels" in err and len(err.splitlines()) == 1
+        assert code == LIMIT and "raise max_pixels with --max-pixels" in err
+        assert err.splitlines()[1].startswith("  try: epitomes ") and err.strip().endswith(
+            f"--max-pixels {noisy_size(noisy)}"
+        )
 
 
 def test_a_missing_package_names_its_extra(

@@ -97,6 +97,23 @@ def test_tags_description_and_resolution_of_tiff_pass(tmp_path: Path, rng: np.ra
     assert dict(read(tmp_path / "b.tif").spacing) == dict(picture.spacing)
 
 
+def test_settings_of_an_electron_microscope_pass(tmp_path: Path, rng: np.random.Generator) -> None:
+    tifffile = pytest.importorskip("tifffile")
+    settings = b"[User]\r\nDate=10/27/2016\r\n[Scan]\r\nPixelWidth=7.7e-009\r\nPixelHeight=7.8e-009\r\n\0"
+    pixels = cases.some(rng, "uint8", (9, 7))
+    tifffile.imwrite(tmp_path / "a.tif", pixels, metadata=None, extratags=[(34682, 2, len(settings), settings)])
+    picture = read(tmp_path / "a.tif")
+    assert dict(picture.spacing) == pytest.approx({"X": 7.7e-9, "Y": 7.8e-9}) and set(picture.units.values()) == {"m"}
+    assert write(tmp_path / "b.tif", changed(picture)) == ()
+    for name in "ab":
+        with tifffile.TiffFile(tmp_path / f"{name}.tif") as tiff:
+            assert tiff.fei_metadata == {
+                "User": {"Date": "10/27/2016"},
+                "Scan": {"PixelWidth": 7.7e-9, "PixelHeight": 7.8e-9},
+            }
+    assert dict(read(tmp_path / "b.tif").spacing) == dict(picture.spacing)
+
+
 OME = """<?xml version="1.0" encoding="UTF-8"?>
 <OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06" UUID="urn:uuid:1"><Instrument ID="Instrument:0">
 <Objective ID="Objective:0" NominalMagnification="60.0"/></Instrument>
@@ -222,18 +239,80 @@ def test_scaled_fits_stays_scaled(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_image_in_an_extension_and_the_others_are_told(tmp_path: Path, rng: np.random.Generator) -> None:
+def test_all_other_parts_of_a_fits_file_stay_to_the_bit(tmp_path: Path, rng: np.random.Generator) -> None:
     fits = pytest.importorskip("astropy.io.fits", reason="astropy is not installed")
     first = fits.PrimaryHDU()
     first.header["TELESCOP"] = "one metre"
     science = fits.ImageHDU(cases.some(rng, "float32", (9, 7)), name="SCI")
-    fits.HDUList([first, science, fits.ImageHDU(np.ones((2, 2)), name="ERR")]).writeto(tmp_path / "a.fits")
+    table = fits.BinTableHDU.from_columns([fits.Column("flux", "E", array=np.arange(5.0))], name="STARS")
+    error = fits.CompImageHDU(cases.some(rng, "int16", (9, 7)), name="ERR")
+    fits.HDUList([first, table, science, error]).writeto(tmp_path / "a.fits")
+    whole = (tmp_path / "a.fits").read_bytes()
     picture = read(tmp_path / "a.fits")
-    assert "more tables or images" in picture.notes[0]
-    write(tmp_path / "b.fits", picture)
+    assert "it holds 2 images, of which 2 SCI (9 x 7 float32) is read" in picture.notes
+    lines = ["epitomes denoise a.fits", "noise: Gaussian, sigma 3 ± 1"]
+    write(tmp_path / "b.fits", picture.replace(picture.pixels + 1, history=lines))
+    with fits.open(tmp_path / "a.fits") as old, fits.open(tmp_path / "b.fits") as parts:
+        assert [part.name for part in parts] == ["PRIMARY", "STARS", "SCI", "ERR"]
+        np.testing.assert_array_equal(parts[2].data, picture.pixels + 1)
+        assert list(parts[2].header["HISTORY"]) == ["epitomes denoise a.fits", "noise: Gaussian, sigma 3 ? 1"]
+        start, end = (old[2].fileinfo()["hdrLoc"], old[3].fileinfo()["hdrLoc"])
+        new = (tmp_path / "b.fits").read_bytes()
+        assert new[:start] == whole[:start] and new.endswith(whole[end:]) and len(new) == len(whole)
+    for name in ("b", "c"):  # an image that was chosen replaces itself alone
+        chosen = read(tmp_path / f"{'a' if name == 'b' else 'b'}.fits", series="err")
+        write(tmp_path / f"{name}.fits", chosen, overwrite=True)
+    with fits.open(tmp_path / "c.fits") as parts:
+        assert [part.name for part in parts] == ["PRIMARY", "STARS", "SCI", "ERR"]
+        np.testing.assert_array_equal(parts[3].data, error.data)
+
+
+@pytest.mark.parametrize("kind", ["RICE_1", "GZIP_1", "GZIP_2", "HCOMPRESS_1"])
+@pytest.mark.parametrize("dtype", ["int16", "uint16", "uint8", "int32", "float32"])
+def test_compressed_images_of_integers_stay_compressed(
+    tmp_path: Path, kind: str, dtype: str, rng: np.random.Generator
+) -> None:
+    fits = pytest.importorskip("astropy.io.fits", reason="astropy is not installed")
+    header = fits.Header({"OBJECT": "M 13", "EXTNAME": "SCI"})
+    fits.CompImageHDU(rng.integers(0, 200, (48, 40)).astype(dtype), header, compression_type=kind).writeto(
+        tmp_path / "a.fits"
+    )
+    picture = read(tmp_path / "a.fits")
+    result = changed(picture)
+    write(tmp_path / "b.fits", result)
+    back = read(tmp_path / "b.fits")
+    np.testing.assert_array_equal(back.pixels, result.pixels)
+    assert back.pixels.dtype == dtype
     with fits.open(tmp_path / "b.fits") as parts:
-        assert [part.name for part in parts] == ["PRIMARY", "SCI"] and parts[0].header["TELESCOP"] == "one metre"
-        np.testing.assert_array_equal(parts[1].data, picture.pixels)
+        assert isinstance(parts[1], fits.CompImageHDU) == (dtype != "float32")
+        assert parts[1].name == "SCI" and parts[1].header["OBJECT"] == "M 13"
+    if dtype != "float32" and kind != "HCOMPRESS_1":
+        assert (tmp_path / "b.fits").stat().st_size <= (tmp_path / "a.fits").stat().st_size + 2880
+
+
+def test_integers_that_mean_missing_are_counted(tmp_path: Path) -> None:
+    fits = pytest.importorskip("astropy.io.fits", reason="astropy is not installed")
+    pixels = np.arange(12, dtype=np.int16).reshape(3, 4)
+    part = fits.PrimaryHDU(np.where(pixels < 5, -32768, pixels).astype(np.int16))
+    part.header["BLANK"] = -32768
+    part.writeto(tmp_path / "a.fits")
+    assert read(tmp_path / "a.fits").notes == ("5 of its values are -32768, which stands for a missing value (BLANK)",)
+
+
+@pytest.mark.filterwarnings("ignore::astropy.io.fits.verify.VerifyWarning")
+def test_images_after_a_primary_image_stay(tmp_path: Path, rng: np.random.Generator) -> None:
+    fits = pytest.importorskip("astropy.io.fits", reason="astropy is not installed")
+    parts = [fits.PrimaryHDU(cases.some(rng, "int16", (9, 7))), fits.ImageHDU(np.ones((3, 3)), name="DARK")]
+    fits.HDUList(parts).writeto(tmp_path / "a.fits", checksum=True)
+    with (tmp_path / "a.fits").open("ab") as file:
+        file.write(bytes(2880) + b"scribbles")  # belongs to no part
+    write(tmp_path / "b.fits", changed(read(tmp_path / "a.fits")))
+    with fits.open(tmp_path / "b.fits", checksum=True) as back:
+        assert [part.name for part in back] == ["PRIMARY", "DARK"] and back[0].header["EXTEND"] is True
+        np.testing.assert_array_equal(back[0].data, parts[0].data[:, ::-1])
+        np.testing.assert_array_equal(back[1].data, parts[1].data)
+    assert (tmp_path / "b.fits").read_bytes().endswith(b"scribbles")
+    np.testing.assert_array_equal(read(tmp_path / "b.fits", series=1).pixels, parts[1].data)
 
 
 def test_axes_of_a_cube_come_from_its_header(tmp_path: Path) -> None:

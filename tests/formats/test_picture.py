@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from itertools import permutations
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from epitomes.formats import ImageFileError, Picture
+from epitomes.formats import ImageFileError, Picture, read, write
 from epitomes.layout import Layout
 
 LENGTHS = {"T": 2, "Z": 4, "C": 3, "Y": 6, "X": 5}
@@ -71,7 +72,9 @@ def test_spacing_and_alpha_must_make_sense() -> None:
         ("YXC", (8, 9, 3), 2, 2),
         ("YXC", (8, 9, 1), 2, 2),
         ("YXC", (8, 9, 7), 2, 2),  # a spectrum: it cannot count images, because it is last
-        ("CYX", (3, 8, 9), None, 2),
+        ("CYX", (3, 8, 9), 0, 2),  # planes of red, green and blue
+        ("CYX", (2, 8, 9), None, 2),  # stains
+        ("TCZYX", (2, 3, 4, 8, 9), 1, 3),
         ("ZYX", (4, 8, 9), None, 3),
         ("TYX", (4, 8, 9), None, 3),
         ("ZYXC", (4, 8, 9, 3), 3, 3),
@@ -94,6 +97,14 @@ def test_axes_give_channels_and_spatial_axes(
     picture = Picture(np.zeros(shape), axes)
     assert (picture.channel_axis, picture.spatial) == (channel_axis, spatial)
     assert picture.layout == Layout.of(shape, channel_axis, spatial)
+
+
+def test_three_planes_of_a_file_are_stains_unless_they_are_called_colours(tmp_path: Path) -> None:
+    write(tmp_path / "a.ome.tif", Picture(np.zeros((3, 8, 9), np.uint8), "CYX"))
+    assert read(tmp_path / "a.ome.tif").channel_axis is None and read(tmp_path / "a.ome.tif").separate
+    assert read(tmp_path / "a.ome.tif", axes="CYX").channel_axis == 0
+    write(tmp_path / "a.tif", np.zeros((8, 9, 3), np.uint8))
+    assert read(tmp_path / "a.tif").channel_axis == 2
 
 
 @pytest.mark.parametrize("axes", ALL_AXES)

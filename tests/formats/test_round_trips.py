@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from epitomes.cli.main import main
 from epitomes.formats import Picture, planes, read, write
 
 WHOLE = ("uint8", "uint16", "uint32", "int8", "int16", "int32")
@@ -36,12 +37,18 @@ HELD = [
     *((".zarr", dtype, "YX") for dtype in ALL),
     *((".ome.zarr", "uint16", axes) for axes in ("YXC", "ZYX", "TYX", "CYX", "TZYX", "TCZYX", "TZYXC")),
     *((".mkv", dtype, axes) for dtype in ("uint8", "uint16") for axes in ("TYX", "TYXC")),
+    *((suffix, dtype, axes) for suffix in (".pgm", ".jp2") for dtype in ("uint8", "uint16") for axes in ("YX", "YXC")),
+    *((".bmp", "uint8", axes) for axes in ("YX", "YXC")),
+    (".webp", "uint8", "YXC"),
+    *((".mrc", dtype, axes) for dtype in ("int8", "int16", "uint16", "float16", "float32") for axes in ("YX", "ZYX")),
+    *((".mrc", "float32", axes) for axes in ("TYX", "TZYX")),
 ]
-KEPT = {".png": "", ".npy": "", ".mkv": "T"}  # axes whose spacing a format keeps, if not all
+KEPT = {".png": "", ".npy": "", ".mkv": "T", ".mrc": "ZYX"} | dict.fromkeys((".pgm", ".jp2", ".bmp", ".webp"), "")
+ANGSTROMS = 1e7  # in a millimetre: the unit of MRC
 
 
 def test_there_are_enough_combinations() -> None:
-    assert len(set(HELD)) >= 120
+    assert len(set(HELD)) >= 160
 
 
 @pytest.mark.parametrize(
@@ -53,13 +60,14 @@ def test_round_trip(tmp_path: Path, rng: np.random.Generator, suffix: str, dtype
     path = tmp_path / f"a{suffix}"
     write(path, Picture(pixels, axes, cases.STEPS, cases.UNITS))
     back = read(path)
-    kept = KEPT.get(suffix, "TZYX")
+    kept = KEPT.get(suffix, "TZYX")  # axes whose spacing a format keeps, if not all
+    scale, unit = (ANGSTROMS, "Å") if suffix == ".mrc" else (1.0, "mm")
     for _ in range(2):  # the second time, with what the first file said
         assert (back.axes, back.pixels.dtype, back.notes) == (axes, pixels.dtype, ())
         np.testing.assert_array_equal(back.pixels, pixels)
         assert not back.pixels.flags.writeable and back.pixels.flags.c_contiguous and back.pixels.dtype.isnative
-        assert dict(back.spacing) == pytest.approx({a: cases.STEPS[a] for a in axes if a in kept}, rel=1e-6)
-        assert dict(back.units) == {a: cases.UNITS[a] for a in axes if a in kept}
+        assert dict(back.spacing) == pytest.approx({a: cases.STEPS[a] * scale for a in axes if a in kept}, rel=1e-6)
+        assert dict(back.units) == {a: "s" if a == "T" else unit for a in axes if a in kept}
         assert back.name == path.name
         assert write(path, back, overwrite=True) == ()
         back = read(path)
@@ -77,6 +85,19 @@ def test_alpha_goes_along(tmp_path: Path, rng: np.random.Generator, suffix: str,
     np.testing.assert_array_equal(back.pixels, picture.pixels)
     np.testing.assert_array_equal(back.alpha, alpha)
     assert [plane.pixels.shape for plane in planes(back)] == [picture.pixels.shape]
+
+
+@pytest.mark.parametrize("suffix", [".tif", ".ome.tif", ".npy", ".npz", ".fits", ".fits.gz", ".nii", ".mrc", ".zarr"])
+def test_missing_values_pass_and_are_counted(
+    tmp_path: Path, suffix: str, rng: np.random.Generator, capfd: pytest.CaptureFixture[str]
+) -> None:
+    cases.need(suffix)
+    pixels = cases.some(rng, "float32", (9, 7))
+    pixels[2, 3:5], pixels[4, 4] = np.nan, np.inf
+    write(tmp_path / f"a{suffix}", pixels)
+    np.testing.assert_array_equal(read(tmp_path / f"a{suffix}").pixels, pixels)
+    assert main(["info", str(tmp_path / f"a{suffix}")]) == 0
+    assert "missing: 3 of 63 values are NaN or infinite" in capfd.readouterr().out
 
 
 def test_jpeg_is_near(tmp_path: Path) -> None:

@@ -320,7 +320,7 @@ class TestTime:
 class TestPictures:
     def test_the_axes_say_what_arguments_say(self) -> None:
         stack = np.rint(with_noise(np.full((3, 20, 21), 90.0), 9.0)).astype(np.uint8)
-        for axes, given in (("TYX", {}), ("ZYX", {}), ("CYX", {"spatial": 2})):
+        for axes, given in (("TYX", {}), ("ZYX", {}), ("CYX", {"channel_axis": 0})):
             found = restore(Picture(stack, axes), 9.0, preset="fast")
             np.testing.assert_array_equal(found.image, denoise(stack, 9.0, preset="fast", **given))
         colour = np.moveaxis(stack, 0, -1)

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import glob
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from epitomes.cli.common import STREAM, Result, answer
-from epitomes.cli.errors import INPUT, PARTIAL, USAGE, CommandError, explained, fail, usage
+from epitomes.cli.errors import INPUT, PARTIAL, USAGE, CommandError, explained, fail, tell, usage
 
 MOST_NAMED = 5  # files that failed, in the last line
 
 
 def files_of(names: Sequence[Path]) -> list[Path]:
-    """Return the files that are named; patterns with *, ? or [ that the shell did not expand are expanded, sorted."""
+    """Return the files that are named; patterns that the shell did not expand and directories are expanded, sorted."""
     found: dict[Path, None] = {}
     for name in names:
         if not is_pattern(name):
             found[name] = None
+            continue
+        if name.is_dir():
+            found.update(dict.fromkeys(_images_in(name)))
             continue
         matches = sorted(glob.glob(str(name), recursive=True))
         if not matches:
@@ -31,8 +35,31 @@ def files_of(names: Sequence[Path]) -> list[Path]:
 
 
 def is_pattern(name: Path) -> bool:
-    """Return whether a name stands for many files."""
+    """Return whether a name stands for many files: a pattern with *, ? or [, or a directory that is not an image."""
+    from epitomes.formats import is_folder_format
+
+    if name.is_dir():
+        return not is_folder_format(name)
     return glob.has_magic(str(name)) and not name.exists()
+
+
+def _images_in(folder: Path) -> list[Path]:
+    """Return the images in a directory, sorted, and name the files that are none."""
+    from epitomes.formats import is_folder_format, suffix_of_file
+
+    images, others = list[Path](), list[Path]()
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith(".") or (path.is_dir() and not is_folder_format(path)):
+            continue
+        (images if suffix_of_file(path) else others).append(path)
+    if not images:
+        raise CommandError(INPUT, f"{folder}: expected images in this directory, found none")
+    if others:
+        names = ", ".join(path.name for path in others[:MOST_NAMED]) + (" ..." if len(others) > MOST_NAMED else "")
+        tell(
+            f"note: {folder}: {len(others)} of {len(images) + len(others)} files are no images and are skipped: {names}"
+        )
+    return images
 
 
 def into_folder(names: Sequence[Path], files: Sequence[Path], output: Path) -> bool:
@@ -69,14 +96,16 @@ def goals_in(folder: Path, files: Sequence[Path], suffix: str | None) -> dict[Pa
 
 def name_of_result(file: Path, suffix: str | None = None) -> str:
     """Return the name of a file with another suffix if one is given, or if its format cannot be written."""
-    from epitomes.formats.registry import BY_SUFFIX, suffix_of
+    from epitomes.formats import suffix_of_file
+    from epitomes.formats.registry import BY_SUFFIX, Format, suffix_of
 
     own = suffix_of(file)
-    kind = BY_SUFFIX.get(own)
+    known = own in BY_SUFFIX
+    kind = BY_SUFFIX.get(own if known else suffix_of_file(file))
     if suffix is None and (kind is None or kind.write is not None):
-        return file.name
-    instead = ".mkv" if kind is not None and kind.name == "video" else ".tif"
-    return file.name[: len(file.name) - len(own)] + (suffix or instead)
+        return file.name if known or kind is None else f"{file.name}{kind.suffixes[0]}"
+    first = re.match(r"\.\w+", kind.instead) if isinstance(kind, Format) else None
+    return file.name[: len(file.name) - len(own) * known] + (suffix or (first[0] if first else ".tif"))
 
 
 def each(

@@ -46,7 +46,17 @@ Axes = Annotated[
     str | None,
     typer.Option(
         metavar="AXES",
-        help="one letter per axis, if the file does not give them: T (time), Z, C (channel), Y, X",
+        help="one letter per axis, if the file does not give them: T (time), Z, C (channel or colour), Y, X",
+        rich_help_panel=ADVANCED,
+    ),
+]
+SeriesOf = Annotated[
+    str | None,
+    typer.Option(
+        "--series",
+        "--hdu",
+        metavar="N",
+        help="number or name of the image, if the file holds several, as FITS and TIFF files do [default: the first]",
         rich_help_panel=ADVANCED,
     ),
 ]
@@ -109,12 +119,14 @@ def level_of(sigma: str) -> float | None:
     return level
 
 
-def read_any(path: Path, max_pixels: int | None, axes: str | None = None, *, finite: bool = True) -> Picture:
+def read_any(
+    path: Path, max_pixels: int | None, axes: str | None = None, *, series: str | None = None, finite: bool = True
+) -> Picture:
     """Read an image with any axes; unless the caller checks, its values must be finite. Notes are printed."""
     from epitomes.formats import read as read_file
 
     require_picture(path)
-    picture = read_file(path, max_pixels=max_pixels, axes=axes)
+    picture = read_file(path, max_pixels=max_pixels, axes=axes, series=series)
     for note in picture.notes:
         tell(f"note: {path}: {note}")
     if finite:
@@ -145,14 +157,14 @@ def read(path: Path, max_pixels: int | None) -> Picture:
 
 
 def require_picture(path: Path) -> None:
-    """Refuse what is not an image by its name, before the output is checked."""
-    from epitomes.formats import is_folder_format
-    from epitomes.formats.registry import format_to_read
+    """Refuse what is not an image by its name or its first bytes, before the output is checked."""
+    from epitomes.formats import is_folder_format, suffix_of_file
+    from epitomes.formats.registry import BY_SUFFIX, FORMATS, suffix_of, unknown
 
     if path.is_dir() and not is_folder_format(path):
         raise CommandError(INPUT, f"{path}: expected an image, got a directory: name its images, as in '{path}/*.png'")
-    if str(path) != STREAM and "://" not in str(path):
-        format_to_read(path)
+    if suffix_of(path) not in BY_SUFFIX and path.is_file() and not suffix_of_file(path):
+        raise unknown(path, FORMATS, "read")
 
 
 def require_axes(axes: str | None) -> None:

@@ -19,6 +19,7 @@ from epitomes.cli.common import (
     Overwrite,
     Poisson,
     Seed,
+    SeriesOf,
     Sigma,
     Threads,
     level_of,
@@ -69,7 +70,7 @@ def denoise(
     context: typer.Context,
     images: Annotated[
         list[Path],
-        typer.Argument(metavar="FILES", help='images or patterns such as "scans/*.tif", - for stdin'),
+        typer.Argument(metavar="FILES", help='images, directories or patterns such as "scans/*.tif", - for stdin'),
     ],
     output: Annotated[
         Path,
@@ -186,6 +187,7 @@ def denoise(
         ),
     ] = None,
     axes: Axes = None,
+    series: SeriesOf = None,
     seed: Seed = 0,
     threads: Threads = None,
     max_pixels: MaxPixels = None,
@@ -215,6 +217,7 @@ def denoise(
         merge=merge,
         strength=strength,
         axes=axes,
+        series=series,
         max_pixels=max_pixels,
     )
     known.require(len(files))
@@ -263,6 +266,7 @@ def denoise(
         report=report,
         save_model=save_model,
         axes=axes,
+        series=series,
         seed=seed,
         threads=threads,
         overwrite=overwrite,

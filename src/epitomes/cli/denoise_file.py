@@ -45,6 +45,7 @@ class Job:
     report: Path | None
     save_model: Path | None
     axes: str | None
+    series: str | None
     seed: int
     threads: int | None
     overwrite: bool
@@ -62,7 +63,7 @@ class Job:
 
         goal = self.goals[file]
         require_picture_goal(goal, self.overwrite)
-        picture = read_any(file, self.max_pixels, self.axes, finite=self.mask is None)
+        picture = read_any(file, self.max_pixels, self.axes, series=self.series, finite=self.mask is None)
         _require_room(file, goal, picture)
         if self.save_model is not None:
             _require_one_epitome(picture, self.preset)
@@ -87,7 +88,7 @@ class Job:
             image = restored.image
             if self.keep:  # pixels of the mask hold no grain: they are filled in both images, or the same in both
                 image = put_back(restored.noisy if self.fill else given.pixels, image, self.keep)
-            result = picture.replace(as_dtype(image, picture.pixels.dtype))
+            result = picture.replace(as_dtype(image, picture.pixels.dtype), history=self._history(restored))
             losses = write(goal, result, overwrite=self.overwrite)
             if self.report is not None:
                 data = restored.report(
@@ -121,6 +122,16 @@ class Job:
             if callback is None
             else lambda done, total: callback(ESTIMATING * done / total, "estimating the noise"),
         )
+
+    def _history(self, restored: Restored) -> list[str]:
+        """Lines for the file that is written: with them, the work can be done again."""
+        from importlib.metadata import version
+
+        return [
+            f"epitomes {version('epitomes')}: {self.line}",
+            f"noise: {restored.noise.describe()}",
+            f"method: {restored.plan.method.label}",
+        ]
 
     def _save(self, restored: Restored, file: Path) -> None:
         from epitomes.model_file import Provenance, save

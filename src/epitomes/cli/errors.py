@@ -54,7 +54,8 @@ def explained(error: Exception) -> CommandError:
         case CommandError():
             return error
         case ImageTooLargeError():
-            return CommandError(LIMIT, f"{words} with --max-pixels")
+            options = () if error.needed is None else ("--max-pixels", str(error.needed))
+            return CommandError(LIMIT, f"{words} with --max-pixels", *options)
         case ImageFileError():
             return CommandError(INPUT, words)
         case ModelError():

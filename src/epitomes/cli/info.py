@@ -17,6 +17,7 @@ from epitomes.cli.common import (
     Json,
     MaxPixels,
     Result,
+    SeriesOf,
     examples,
     read_any,
     require_axes,
@@ -38,9 +39,10 @@ SHORT = 60  # characters of a value that are shown
 
 def info(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE", help="images, .epitome files or patterns; - for stdin")
+        list[Path], typer.Argument(metavar="FILE", help="images, .epitome files, directories or patterns; - for stdin")
     ],
     axes: Axes = None,
+    series: SeriesOf = None,
     json: Json = False,
     max_pixels: MaxPixels = None,
 ) -> None:
@@ -56,22 +58,23 @@ def info(
             from epitomes.model_file import inspect
 
             return model_result(inspect(file), None, name=str(file))
-        return _described(file, read_any(file, max_pixels, axes, finite=False))
+        return _described(file, read_any(file, max_pixels, axes, series=series, finite=False))
 
     each(files_of(files), work, done="read", json=json)
 
 
 def _described(file: Path, picture: Picture) -> Result:
-    from epitomes.formats.registry import format_to_read
+    from epitomes.formats.registry import BY_SUFFIX
 
     pixels, layout = picture.pixels, _layout(picture)
     facts: dict[str, Any] = {
         "input": str(file),
-        "format": format_to_read(Path(picture.name)).name,
+        "format": BY_SUFFIX[picture.suffix].name,
         "axes": picture.axes,
         "shape": list(pixels.shape),
         "dtype": str(pixels.dtype),
         **_values(pixels),
+        "series": [dataclasses.asdict(each) for each in picture.series],
         "spacing": dict(picture.spacing),
         "units": dict(picture.units),
         "channel_axis": None if layout is None else layout.channel_axis,
@@ -89,6 +92,7 @@ def _described(file: Path, picture: Picture) -> Result:
         lines.append(f"  missing: {facts['missing']} of {pixels.size} values are NaN or infinite")
     if layout is not None:
         lines.append(f"  content: {_content(layout)}")
+    lines += [f"  series {each}" for each in picture.series]
     if picture.spacing:
         steps = (f"{axis} {step:g} {picture.units.get(axis, '')}".rstrip() for axis, step in picture.spacing.items())
         lines.append(f"  spacing: {', '.join(steps)}")
@@ -139,7 +143,8 @@ def _summary(metadata: object) -> dict[str, Any]:
     """Summarise metadata: numbers as they are, texts by their length, because they may name people."""
     if not dataclasses.is_dataclass(metadata):
         return {}
-    names = (field.name for field in dataclasses.fields(metadata) if field.name not in ("shape", "axes"))  # shown above
+    above = ("shape", "axes", "dtype")
+    names = (field.name for field in dataclasses.fields(metadata) if field.repr and field.name not in above)
     values = {name: getattr(metadata, name) for name in names}
     return {name: _amount(value) for name, value in values.items() if not _is_empty(value)}
 

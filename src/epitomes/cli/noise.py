@@ -19,6 +19,7 @@ from epitomes.cli.common import (
     Overwrite,
     Poisson,
     Result,
+    SeriesOf,
     read_any,
     require_axes,
     require_goal,
@@ -46,7 +47,8 @@ MOST_LISTED = 8  # values of channels or planes; of more, the range
 def noise(
     context: typer.Context,
     images: Annotated[
-        list[Path], typer.Argument(metavar="FILES", help='images or patterns such as "scans/*.tif", - for stdin')
+        list[Path],
+        typer.Argument(metavar="FILES", help='images, directories or patterns such as "scans/*.tif", - for stdin'),
     ],
     poisson: Poisson = False,
     offset: Offset = None,
@@ -63,6 +65,7 @@ def noise(
     json: Json = False,
     overwrite: Overwrite = False,
     axes: Axes = None,
+    series: SeriesOf = None,
     max_pixels: MaxPixels = None,
 ) -> None:
     """Estimate the noise of images.
@@ -78,7 +81,7 @@ def noise(
             raise usage(f"--save takes one image, got {len(files)}: run it for one of them")
         require_goal(save, overwrite, option="--save")
     flat = None if region is None else Region.parse("--from", region)
-    job = Job(poisson, offset, flat, save, overwrite, axes, max_pixels, context.obj, images)
+    job = Job(poisson, offset, flat, save, overwrite, axes, series, max_pixels, context.obj, images)
     each(files, job.run, done="examined", json=json)
 
 
@@ -92,13 +95,14 @@ class Job:
     save: Path | None
     overwrite: bool
     axes: str | None
+    series: str | None
     max_pixels: int | None
     line: CommandLine
     names: list[Path]  # as typed
 
     def run(self, file: Path) -> Result:
         """Estimate the noise of one file."""
-        picture = read_any(file, self.max_pixels, self.axes)
+        picture = read_any(file, self.max_pixels, self.axes, series=self.series)
         found = self._estimate(file, picture) if self.region is None else self.region.noise(picture)
         if self.save is not None:
             from epitomes.noise.profile import write_profile

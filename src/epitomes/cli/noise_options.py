@@ -150,6 +150,7 @@ class NoiseOptions:
     merge: bool | None
     strength: float
     axes: str | None
+    series: str | None
     max_pixels: int | None
 
     def require(self, n_files: int) -> None:
@@ -252,7 +253,7 @@ class NoiseOptions:
         return picture.replace(mean), noise
 
     def _read(self, shots: Sequence[Path]) -> list[Picture]:
-        return [read_any(shot, self.max_pixels, self.axes) for shot in shots]
+        return [read_any(shot, self.max_pixels, self.axes, series=self.series) for shot in shots]
 
 
 @contextmanager

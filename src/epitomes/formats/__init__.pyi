@@ -7,8 +7,7 @@ from ._planes import planes as planes
 from ._planes import shown_plane as shown_plane
 from .access import is_folder_format as is_folder_format
 from .access import read as read
-from .access import require_format as require_format
-from .access import write as write
+from .access import suffix_of_file as suffix_of_file
 from .errors import ImageFileError as ImageFileError
 from .errors import ImageTooLargeError as ImageTooLargeError
 from .errors import MissingExtraError as MissingExtraError
@@ -17,3 +16,6 @@ from .picture import Picture as Picture
 from .picture import as_picture as as_picture
 from .png import encode_png as encode_png
 from .raw import mosaic as mosaic
+from .series import Series as Series
+from .writing import require_format as require_format
+from .writing import write as write

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from epitomes.formats.errors import ImageFileError, ImageTooLargeError
 
-LEAST = 2**26  # values that are read on any machine: an image of 8192 x 8192
+LEAST = 2**27  # values that are read on any machine: more than 24 megapixels in colour
 UNKNOWN = 2**28  # values, where the system does not tell how much memory it has: the limit of a machine with 8 GiB
 
 _SHARE = 4  # an image may take a quarter of the memory: denoising needs several arrays of its size
@@ -22,7 +22,7 @@ def default_max_pixels() -> int:
     Returns
     -------
     int
-        A quarter of the memory of this machine, in values of eight bytes each, but at least ``2**26``. If the memory
+        A quarter of the memory of this machine, in values of eight bytes each, but at least ``2**27``. If the memory
         is unknown, ``2**28``.
 
     See Also
@@ -37,7 +37,7 @@ def default_max_pixels() -> int:
     Examples
     --------
     >>> from epitomes.formats import default_max_pixels
-    >>> default_max_pixels() >= 2**26
+    >>> default_max_pixels() >= 2**27
     True
     """
     memory = total_memory()
@@ -55,10 +55,14 @@ def require_size(shape: Sequence[int], most: int) -> None:
     if min(shape, default=0) < 1:
         raise ImageFileError(f"its header gives the size {times(shape)}, which no image has: get another copy")
     if math.prod(shape) > most:
-        raise ImageTooLargeError(
-            f"it holds {math.prod(shape)} values, {times(shape)}, above the limit of {most}: "
-            "crop it, or raise max_pixels"
-        )
+        raise too_large(f"it holds {math.prod(shape)} values, {times(shape)}", most, math.prod(shape))
+
+
+def too_large(found: str, most: int, needed: int | None = None) -> ImageTooLargeError:
+    """Return the error for a file above the limit of `most` values; `needed` is the limit that would accept it."""
+    error = ImageTooLargeError(f"{found}, above the limit of {most}: crop it, or raise max_pixels")
+    error.needed = needed
+    return error
 
 
 def times(shape: Sequence[int]) -> str:

@@ -1,7 +1,6 @@
-"""`read` and `write`: the only functions that open image files.
+"""`read`: the only function that opens image files, by name, suffix and first bytes.
 
-They take names of local files, or - for stdin and stdout. No name from the user reaches a library that could take it
-for a URL.
+It takes names of local files, or - for stdin. No name from the user reaches a library that could take it for a URL.
 """
 
 from __future__ import annotations
@@ -13,45 +12,53 @@ from io import BytesIO
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
-from numpy.typing import ArrayLike
-
 from epitomes.checks import whole
-from epitomes.files import write_atomically
-from epitomes.formats._limits import default_max_pixels
+from epitomes.formats._limits import default_max_pixels, too_large
 from epitomes.formats._quiet import quiet
-from epitomes.formats.errors import ImageFileError, ImageTooLargeError, one_line
-from epitomes.formats.folders import write_folder
+from epitomes.formats.errors import ImageFileError, named, one_line
 from epitomes.formats.packed import read_up_to
-from epitomes.formats.picture import Picture, as_picture, guessed_axes
+from epitomes.formats.picture import Picture
 from epitomes.formats.registry import (
     BY_SUFFIX,
     STREAM,
     FolderFormat,
     Format,
-    format_to_read,
-    format_to_write,
     sniffed,
     suffix_of,
+    suffix_to_read,
 )
+from epitomes.formats.series import Series, chosen
 
 _MOST_BESIDE = 2**24  # bytes of a stream that are not pixels: headers, profiles, thumbnails
-_HEAD = 512  # bytes that identify the format
+_HEAD = 4096  # bytes that identify the format, compressed or not
 
 
-def read(path: str | os.PathLike[str], *, max_pixels: int | None = None, axes: str | None = None) -> Picture:
+def read(
+    path: str | os.PathLike[str],
+    *,
+    max_pixels: int | None = None,
+    axes: str | None = None,
+    series: int | str | None = None,
+) -> Picture:
     """Read an image, volume, stack or video from a file.
 
-    The suffix of the name selects the format: PNG, JPEG, TIFF, OME-TIFF, NPY, NPZ and, with optional packages, FITS,
-    NIfTI, DICOM, OME-Zarr, camera RAW and video. Values have the dtype and the range that the file stores.
+    The formats are PNG, JPEG, TIFF, OME-TIFF, NPY, NPZ, MRC, WebP, BMP, GIF, PGM, PPM, JPEG 2000 and, with optional
+    packages, FITS, NIfTI, DICOM, OME-Zarr, camera RAW and video. Values have the dtype and the range that the file
+    stores.
 
     Parameters
     ----------
     path : str or path-like
-        Name of a local file, or "-" for stdin, whose first bytes select the format.
+        Name of a local file, or "-" for stdin. The suffix selects the format, unless the first bytes of the file are
+        those of another one.
     max_pixels : int, optional
         Largest number of values to accept, counting each channel. By default `default_max_pixels`.
     axes : str, optional
-        Letters for the axes, one per axis out of T, Z, C, Y and X, if the file does not give them or is wrong.
+        Letters for the axes, one per axis out of T, Z, C, Y and X, if the file does not give them or is wrong. Three
+        planes that are called C here are the colours of one image.
+    series : int or str, optional
+        Number or name of the image, if the file holds several: the HDU of a FITS file, the series of a TIFF file, the
+        array of an NPZ file, the stream of a video. By default the first.
 
     Returns
     -------
@@ -61,7 +68,7 @@ def read(path: str | os.PathLike[str], *, max_pixels: int | None = None, axes: s
     Raises
     ------
     ImageFileError
-        If the file does not exist, is damaged, or cannot be decoded without changing its values.
+        If the file does not exist, is damaged, cannot be decoded without changing its values, or has no such series.
     ImageTooLargeError
         If the header gives more than `max_pixels` values.
     MissingExtraError
@@ -88,110 +95,8 @@ def read(path: str | os.PathLike[str], *, max_pixels: int | None = None, axes: s
     (dtype('uint16'), (48, 64), 'YX', 'image.png')
     """
     most = default_max_pixels() if max_pixels is None else whole("max_pixels", max_pixels, least=1)
-    picture = _read_stream(most) if str(path) == STREAM else _read_path(Path(path), most)
-    return picture if axes is None else _renamed(picture, axes.upper())
-
-
-def write(path: str | os.PathLike[str], picture: Picture | ArrayLike, *, overwrite: bool = False) -> tuple[str, ...]:
-    """Write a picture to a file, without changing its values.
-
-    The file appears complete or not at all.
-
-    Parameters
-    ----------
-    path : str or path-like
-        Name of a local file, whose suffix selects the format. "-" writes to stdout, in the format that the picture was
-        read from, otherwise as TIFF.
-    picture : Picture or array_like
-        A picture, or an array whose axes are guessed from its shape.
-    overwrite : bool, optional
-        Whether to replace a file that exists.
-
-    Returns
-    -------
-    tuple of str
-        One sentence for each part of the picture that the format cannot keep, such as spacing or metadata. It is empty
-        if nothing was lost.
-
-    Raises
-    ------
-    ImageFileError
-        If the format cannot hold the pixels. The message gives a suffix that can.
-    FileExistsError
-        If the file exists and `overwrite` is False.
-
-    See Also
-    --------
-    read : Read a picture from a file.
-    require_format : Check the name of an output file before a long computation.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import numpy as np
-    >>> from epitomes.formats import Picture, write
-    >>> picture = Picture(np.zeros((48, 64), np.uint8), "YX", {"Y": 0.5, "X": 0.5}, {"Y": "mm", "X": "mm"})
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     print(write(Path(folder) / "image.tif", picture))
-    ...     print(write(Path(folder) / "image.png", picture))
-    ()
-    ('PNG does not keep the spacing along YX',)
-    """
-    picture = as_picture(picture)
-    stream = str(path) == STREAM
-    goal = Path(_stream_name(picture)) if stream else Path(path)
-    kind = format_to_write(goal)
-    picture, losses = _fitted(picture, kind)
-    try:
-        if isinstance(kind, FolderFormat):
-            with quiet():
-                write_folder(goal, lambda folder: kind.write(picture, folder), overwrite=overwrite, marks=kind.marks)
-            return losses
-        content = _encoded(kind, picture)
-    except ImageFileError as error:
-        raise type(error)(f"{STREAM if stream else goal}: {error}") from error
-    if stream:
-        sys.stdout.buffer.write(content)
-        sys.stdout.buffer.flush()
-    else:
-        write_atomically(goal, content, overwrite=overwrite)
-    return losses
-
-
-def require_format(path: str | os.PathLike[str], picture: Picture | None = None) -> None:
-    """Check that a file name selects a format that can be written.
-
-    Call it before a long computation whose result is written to this file.
-
-    Parameters
-    ----------
-    path : str or path-like
-        Name of the output file, or "-" for stdout.
-    picture : Picture, optional
-        A picture with the axes, shape and dtype of the result: the format must be able to hold it. It is encoded to
-        find out.
-
-    Raises
-    ------
-    ImageFileError
-        If the suffix is unknown, its format can be read only, or it cannot hold the picture. The message gives suffixes
-        that can be written.
-
-    Examples
-    --------
-    >>> from epitomes.formats import require_format
-    >>> require_format("clean.tif")
-    >>> require_format("clean.dcm")
-    Traceback (most recent call last):
-        ...
-    epitomes.formats.errors.ImageFileError: clean.dcm: DICOM can be read but not written: use the suffix .nii or .tif
-    """
-    if picture is None and str(path) == STREAM:
-        return
-    kind = format_to_write(PurePath(path if picture is None or str(path) != STREAM else _stream_name(picture)))
-    if picture is not None and isinstance(kind, Format):
-        _encoded(kind, _fitted(picture, kind)[0])
+    picture = _read_stream(most, series) if str(path) == STREAM else _read_path(Path(path), most, series)
+    return replace(picture, separate=True) if axes is None else _renamed(picture, axes.upper())
 
 
 def is_folder_format(path: str | os.PathLike[str]) -> bool:
@@ -216,6 +121,40 @@ def is_folder_format(path: str | os.PathLike[str]) -> bool:
     return isinstance(BY_SUFFIX.get(suffix_of(PurePath(path))), FolderFormat)
 
 
+def suffix_of_file(path: str | os.PathLike[str]) -> str:
+    """Return the suffix of the format that a file is read as.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Name of a local file or directory.
+
+    Returns
+    -------
+    str
+        A suffix such as ".tif"; "" if the file cannot be opened, or its format is unknown.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from epitomes.formats import suffix_of_file, write
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     losses = write(Path(folder) / "scan.png", np.zeros((8, 8), np.uint8))
+    ...     suffix_of_file((Path(folder) / "scan.png").rename(Path(folder) / "scan"))
+    '.png'
+    """
+    place = Path(path)
+    if is_folder_format(place):
+        return suffix_of(place)
+    try:
+        with place.open("rb") as file:
+            return suffix_to_read(place, file.read(_HEAD)) if place.is_file() else ""
+    except (ImageFileError, OSError):
+        return ""
+
+
 def _renamed(picture: Picture, axes: str) -> Picture:
     """Give the axes other letters; an axis that keeps its letter keeps its spacing."""
     same = [old for old, new in zip(picture.axes, axes, strict=False) if old == new]
@@ -223,86 +162,75 @@ def _renamed(picture: Picture, axes: str) -> Picture:
     try:
         return replace(picture, axes=axes, spacing=spacing)
     except ImageFileError as error:
-        raise ImageFileError(f"{picture.name}: {error}") from error
+        raise named(error, picture.name) from error
 
 
-def _read_path(path: Path, most: int) -> Picture:
+def _read_path(path: Path, most: int, series: int | str | None) -> Picture:
     if "://" in str(path) or str(path).startswith(("http:/", "https:/", "ftp:/", "file:/", "s3:/")):
         raise ImageFileError(f"{path} is a URL, but only local files can be read: download it first")
-    kind = format_to_read(path)
     if not path.exists():
         raise ImageFileError(f"there is no file {path}: check the name and the directory")
+    suffix = suffix_of(path)
+    kind = BY_SUFFIX.get(suffix)
     try:
         if isinstance(kind, FolderFormat):
             if not path.is_dir():
                 raise ImageFileError(f"expected a directory, because {kind.name} images are directories, got a file")
-            picture = _decoded(kind, path, most)
-        elif not path.is_file():
+            return replace(_decoded(kind, path, most, series), name=path.name, suffix=suffix)
+        if not path.is_file():
             raise ImageFileError("this is not a regular file: give the path of an image")
-        else:
-            with path.open("rb") as file:
-                picture = _decoded(kind, file, most)
+        with path.open("rb") as file:
+            picture = _read_file(path, file, most, series)
     except ImageFileError as error:
-        raise type(error)(f"{path}: {error}") from error
+        raise (error if str(error).startswith(str(path)) else named(error, path)) from error
     except OSError as error:
         reason = error.strerror or one_line(error)
         raise ImageFileError(f"{path} cannot be read: {reason}; check its permissions") from error
     return replace(picture, name=path.name)
 
 
-def _read_stream(most: int) -> Picture:
+def _read_file(path: Path, file: BinaryIO, most: int, series: int | str | None) -> Picture:
+    """Read an open file as what it is, and note it if its suffix says something else."""
+    suffix = suffix_to_read(path, file.read(_HEAD))
+    file.seek(0)
+    picture = _decoded(BY_SUFFIX[suffix], file, most, series)
+    told = BY_SUFFIX.get(suffix_of(path))
+    if told is not None and told.name != BY_SUFFIX[suffix].name:
+        found = BY_SUFFIX[suffix].name
+        note = f"its suffix says {told.name}, but its content is {found}: it is read as {found}"
+        picture = replace(picture, notes=(note, *picture.notes))
+    return replace(picture, suffix=suffix)
+
+
+def _read_stream(most: int, series: int | str | None) -> Picture:
     limit = 8 * most + _MOST_BESIDE
     content = bytes(read_up_to(sys.stdin.buffer, limit + 1))
     if len(content) > limit:
-        raise ImageTooLargeError(f"stdin: got more bytes than {most} values need: crop the image, or raise max_pixels")
+        raise too_large(f"stdin: got more bytes than {most} values need", most)
     if not content:
         raise ImageFileError("stdin: got no bytes: pipe an image to it")
     suffix = sniffed(content[:_HEAD])
     if suffix is None:
         raise ImageFileError("stdin: the format is unknown: save the image as a file whose suffix gives the format")
     try:
-        picture = _decoded(BY_SUFFIX[suffix], BytesIO(content), most)
+        picture = _decoded(BY_SUFFIX[suffix], BytesIO(content), most, series)
     except ImageFileError as error:
-        raise type(error)(f"stdin: {error}") from error
-    return replace(picture, name=f"stdin{suffix}")
+        raise named(error, "stdin") from error
+    return replace(picture, name=f"stdin{suffix}", suffix=suffix)
 
 
-def _decoded(kind: Format | FolderFormat, source: Path | BinaryIO, most: int) -> Picture:
+def _decoded(kind: Format | FolderFormat, source: Path | BinaryIO, most: int, series: int | str | None) -> Picture:
     """Read the picture, or raise one error that says what is wrong with the file."""
     try:
         with quiet():
-            picture: Picture = kind.read(source, most)  # type: ignore[arg-type]  # a path for a folder, else a file
+            if isinstance(kind, Format) and kind.several:
+                picture: Picture = kind.read(source, most, series)
+            else:
+                picture = kind.read(source, most)  # type: ignore[arg-type]  # a path for a folder, else a file
+                if series is not None:
+                    chosen([Series(0, "", picture.pixels.shape, picture.pixels.dtype.name)], series)
             return picture
     except (ImageFileError, MemoryError, PermissionError):
         raise
     except Exception as error:  # a decoder may raise anything on a damaged file
         raise ImageFileError(f"this {kind.name} file is damaged ({one_line(error)}): get another copy") from error
-
-
-def _encoded(kind: Format, picture: Picture) -> bytes:
-    assert kind.write is not None  # `format_to_write` gave it
-    with quiet():
-        return kind.write(picture)
-
-
-def _fitted(picture: Picture, kind: Format | FolderFormat) -> tuple[Picture, tuple[str, ...]]:
-    """Remove what the format cannot keep, and return a sentence for each part that was removed."""
-    losses = []
-    if picture.alpha is not None and not (kind.alpha and picture.alpha.dtype == picture.pixels.dtype):
-        losses.append(f"{kind.name} does not keep the alpha channel")
-        picture = replace(picture, alpha=None)
-    if lost := "".join(letter for letter in picture.spacing if letter not in kind.spacing):
-        losses.append(f"{kind.name} does not keep the spacing along {lost}")
-    said = "" if picture.metadata is None else picture.metadata.title
-    if said and not (kind.carries and isinstance(picture.metadata, kind.carries)):
-        losses.append(f"{kind.name} does not keep {said}")
-    if not kind.axes and guessed_axes(picture.pixels.shape) != picture.axes:
-        losses.append(f"{kind.name} does not keep the axes {picture.axes}: .npz does")
-    return picture, tuple(losses)
-
-
-def _stream_name(picture: Picture) -> str:
-    """Return a name whose suffix is the format for stdout."""
-    suffix = suffix_of(PurePath(picture.name or "picture.tif"))
-    own = BY_SUFFIX.get(suffix)
-    return f"stdout{suffix if isinstance(own, Format) and own.write is not None else '.tif'}"

@@ -1,16 +1,15 @@
-"""DICOM, read with pydicom: pixels and spacing, and nothing that could identify a patient.
+"""DICOM, read with pydicom: pixels, spacing, and the data set for a derived image (`dicom_write.py`).
 
-DICOM is not written: a changed image in a medical record needs more than a pixel format. Use NIfTI or TIFF. The errors
-of pydicom quote the file, so they are not repeated.
+The errors of pydicom quote the file, which may name a patient, so they are not repeated.
 """
 
 from __future__ import annotations
 
-from typing import Any, BinaryIO
-
-import numpy as np
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, ClassVar
 
 from epitomes.formats._limits import require_size
+from epitomes.formats.dicom_pixels import decoded
 from epitomes.formats.errors import ImageFileError, library, unsupported
 from epitomes.formats.picture import Picture, Pixels, scale_note
 
@@ -18,6 +17,24 @@ MAGIC, MAGIC_AT = b"DICM", 128
 
 _DEFLATED = "1.2.840.10008.1.2.1.99"
 _PIXEL_DATA = ("PixelData", "FloatPixelData", "DoubleFloatPixelData")
+_OFFSETS = ("ExtendedOffsetTable", "ExtendedOffsetTableLengths")  # of compressed frames
+
+
+@dataclass(frozen=True, eq=False)
+class DicomInfo:
+    """Metadata that passes from DICOM to DICOM."""
+
+    title: ClassVar[str] = "the DICOM header"
+
+    data: Any = field(repr=False)  # the data set of pydicom, without pixels: it may name a patient
+    shape: tuple[int, ...]
+    dtype: str
+    bits: int  # that are stored
+
+
+def is_dicom(head: bytes) -> bool:
+    """Return whether a file starts so; its preamble may be that of a TIFF file."""
+    return head[MAGIC_AT : MAGIC_AT + 4] == MAGIC
 
 
 def read_dicom(file: BinaryIO, most: int) -> Picture:
@@ -39,15 +56,11 @@ def read_dicom(file: BinaryIO, most: int) -> Picture:
     except Exception as error:
         found = f"this is not a DICOM file, or it is damaged ({type(error).__name__})"
         raise ImageFileError(f"{found}: get another copy") from None
-    try:
-        pixels = np.asarray(pydicom.pixels.pixel_array(data))
-    except Exception as error:
-        name = data.file_meta.TransferSyntaxUID.name
-        raise ImageFileError(
-            f"its pixels cannot be decoded ({type(error).__name__}; stored as {name}): get another copy, or install "
-            "the package that pydicom needs for this compression, such as pylibjpeg"
-        ) from None
-    return _described(pixels, data, frames, samples)
+    pixels = decoded(pydicom, data, frames)
+    for name in (*_PIXEL_DATA, *_OFFSETS):
+        if name in data:
+            del data[name]
+    return _described(pixels, data, samples)
 
 
 def _transfer_syntax(pydicom: Any, file: BinaryIO) -> str:
@@ -58,7 +71,7 @@ def _transfer_syntax(pydicom: Any, file: BinaryIO) -> str:
     return str(meta.get("TransferSyntaxUID", ""))
 
 
-def _described(pixels: Pixels, data: Any, frames: int, samples: int) -> Picture:
+def _described(pixels: Pixels, data: Any, samples: int) -> Picture:
     timed = any(data.get(name) for name in ("FrameTime", "FrameTimeVector", "CineRate", "RecommendedDisplayFrameRate"))
     several = pixels.ndim == 2 + (samples > 1) + 1
     axes = ("T" if timed else "Z") * several + "YX" + "C" * (samples > 1)
@@ -67,7 +80,8 @@ def _described(pixels: Pixels, data: Any, frames: int, samples: int) -> Picture:
     notes = [] if (slope, intercept) == (1.0, 0.0) else [scale_note(slope, intercept)]
     if str(data.get("PhotometricInterpretation", "")) == "MONOCHROME1":
         notes.append("small values are bright (MONOCHROME1); they are read as stored")
-    return Picture(pixels, axes, spacing, units, notes=tuple(notes))
+    info = DicomInfo(data, pixels.shape, pixels.dtype.name, int(data.get("BitsStored") or 0))
+    return Picture(pixels, axes, spacing, units, metadata=info, notes=tuple(notes))
 
 
 def _spacing(data: Any, timed: bool) -> tuple[dict[str, float], dict[str, str]]:

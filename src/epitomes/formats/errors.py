@@ -21,7 +21,7 @@ class ImageFileError(ValueError):
     ...     read("scan.xyz")
     ... except ImageFileError as error:
     ...     print(str(error).split(":")[0])
-    scan.xyz has the unknown suffix '.xyz'
+    there is no file scan.xyz
     """
 
 
@@ -48,6 +48,8 @@ class ImageTooLargeError(ImageFileError):
     it holds 64 values, 8 x 8, above the limit of 63
     """
 
+    needed: int | None = None  # the limit that would let it be read, if it is known
+
 
 class MissingExtraError(ImageFileError):
     """A format whose package is not installed. The message gives the command that installs it.
@@ -71,12 +73,20 @@ def library(module: str, *, extra: str | None, what: str) -> Any:
         ) from error
 
 
+def named(error: ImageFileError, name: object) -> ImageFileError:
+    """Return the error with the name of the file in front."""
+    same = type(error)(f"{name}: {error}")
+    if isinstance(error, ImageTooLargeError) and isinstance(same, ImageTooLargeError):
+        same.needed = error.needed
+    return same
+
+
 def cannot_hold(got: str, name: str, held: str, use: str) -> ImageFileError:
     """Return the error for an image that a format cannot store; `use` is a suffix that can."""
     return ImageFileError(f"cannot write {got} to {name}, which holds {held}: use the suffix {use}")
 
 
-def unsupported(stored: str, remedy: str = "save it as grey or RGB") -> ImageFileError:
+def unsupported(stored: str, remedy: str = "convert it to grey or RGB in an image editor") -> ImageFileError:
     """Return the error for pixels that cannot be read without changing them."""
     return ImageFileError(f"it is stored as {stored}, which is not supported: {remedy}")
 

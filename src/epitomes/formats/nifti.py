@@ -37,6 +37,11 @@ class NiftiInfo:
     scale: tuple[float, float]  # slope and intercept of the stored values
 
 
+def is_nifti(head: bytes) -> bool:
+    """Return whether a file starts so."""
+    return head[344:347] == b"n+1" or head[4:7] == b"n+2"
+
+
 def read_nifti(file: BinaryIO, most: int) -> Picture:
     """Read the stored values of a single-file NIfTI, compressed or not."""
     nibabel = library("nibabel", extra="nifti", what="NIfTI")

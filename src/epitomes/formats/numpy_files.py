@@ -16,11 +16,22 @@ from epitomes.formats._limits import require_size
 from epitomes.formats.errors import ImageFileError, cut_short, one_line
 from epitomes.formats.packed import read_up_to
 from epitomes.formats.picture import Picture, Pixels, guessed_axes, require_numbers
+from epitomes.formats.series import Series, chosen
 
 NPY_MAGIC, ZIP_MAGIC = b"\x93NUMPY", b"PK\x03\x04"
 
 _MOST_TEXT = 256  # values of the small arrays beside the pixels
 _PIXELS, _AXES, _STEPS, _UNITS = "pixels", "axes", "spacing", "units"
+
+
+def is_npy(head: bytes) -> bool:
+    """Return whether a file starts so."""
+    return head.startswith(NPY_MAGIC)
+
+
+def is_npz(head: bytes) -> bool:
+    """Return whether a file starts so."""
+    return head.startswith(ZIP_MAGIC)
 
 
 def read_npy(file: BinaryIO, most: int) -> Picture:
@@ -35,24 +46,29 @@ def write_npy(picture: Picture) -> bytes:
     return content.getvalue()
 
 
-def read_npz(file: BinaryIO, most: int) -> Picture:
-    """Read the array `pixels`, with `axes`, `spacing` and `units` if present; or the only array of the file."""
+def read_npz(file: BinaryIO, most: int, series: int | str | None = None) -> Picture:
+    """Read the array that is wanted: by default `pixels`, with `axes`, `spacing` and `units`, or the only array."""
     try:
         archive = zipfile.ZipFile(file)
     except zipfile.BadZipFile as error:
         raise ImageFileError(f"this is not an NPZ file ({one_line(error)}): get another copy") from error
     with archive:
         names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
-        chosen = _PIXELS if _PIXELS in names else names[0] if len(names) == 1 else None
-        if chosen is None:
+        images = [Series(i, name) for i, name in enumerate(names)]
+        if series is not None and images:
+            name = chosen(images, series).name
+        elif _PIXELS in names or len(names) == 1:
+            name = _PIXELS if _PIXELS in names else names[0]
+        else:
             raise ImageFileError(
-                f"it holds the arrays {', '.join(names[:8]) or 'none'}: store one array, or name the image {_PIXELS!r}"
+                f"it holds the arrays {', '.join(names[:8]) or 'none'}: "
+                f"choose one of them as the series, or name the image {_PIXELS!r}"
             )
-        pixels = _member(archive, chosen, most)
+        pixels = _member(archive, name, most)
         told = {
-            name: _member(archive, name, _MOST_TEXT, text=True) for name in (_AXES, _STEPS, _UNITS) if name in names
+            each: _member(archive, each, _MOST_TEXT, text=True) for each in (_AXES, _STEPS, _UNITS) if each in names
         }
-    return _described(pixels, told) if chosen == _PIXELS else Picture(pixels)
+    return _described(pixels, told) if name == _PIXELS else Picture(pixels)
 
 
 def write_npz(picture: Picture) -> bytes:

@@ -23,10 +23,10 @@ def require_harmless(xml: str) -> None:
         raise ImageFileError("its OME-XML defines entities, which are not supported: save it again as plain TIFF")
 
 
-def spacing_in(xml: str) -> tuple[dict[str, float], dict[str, str]]:
-    """Read the spacing and units of the first image."""
+def spacing_in(xml: str, image: int = 0) -> tuple[dict[str, float], dict[str, str]]:
+    """Read the spacing and units of an image."""
     spacing, units = {}, {}
-    pixels = _pixels(minidom.parseString(xml.encode()))
+    pixels = _pixels(minidom.parseString(xml.encode()), image)
     for letter, name in _STEPS.items():
         try:
             step = float(pixels.getAttribute(name))
@@ -49,18 +49,19 @@ def spacing_tags(picture: Picture) -> dict[str, float | str]:
     return tags
 
 
-def rewritten(xml: str, picture: Picture, axes: str, lengths: Mapping[str, int]) -> str | None:
+def rewritten(xml: str, image: int, picture: Picture, axes: str, lengths: Mapping[str, int]) -> str | None:
     """Adapt a description to other pixels of the same size; return None if it does not fit them.
 
     `axes` are the axes as stored, slowest first, with S for the colours of a pixel.
     """
     document = minidom.parseString(xml.encode())
-    pixels, root = _pixels(document), document.documentElement
+    pixels, root = _pixels(document, image), document.documentElement
     assert root is not None  # it holds `pixels`
     if any(pixels.getAttribute(f"Size{letter}") != str(lengths.get(letter, 1)) for letter in "XYZCT"):
         return None
-    for other in root.getElementsByTagNameNS("*", "Image")[1:]:
-        root.removeChild(other)
+    for other in root.getElementsByTagNameNS("*", "Image"):
+        if other is not pixels.parentNode:
+            root.removeChild(other)
     for name in ("BinData", "TiffData", "MetadataOnly"):
         for old in pixels.getElementsByTagNameNS("*", name):
             pixels.removeChild(old)
@@ -84,8 +85,8 @@ def rewritten(xml: str, picture: Picture, axes: str, lengths: Mapping[str, int])
     return '<?xml version="1.0" encoding="UTF-8"?>' + root.toxml()
 
 
-def _pixels(document: minidom.Document) -> minidom.Element:
+def _pixels(document: minidom.Document, image: int) -> minidom.Element:
     found = document.getElementsByTagNameNS("*", "Pixels")
-    if not found:
-        raise ImageFileError("its OME-XML describes no pixels: save it again as plain TIFF")
-    return found[0]
+    if len(found) <= image:
+        raise ImageFileError("its OME-XML does not describe the pixels: save it again as plain TIFF")
+    return found[image]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from typing import Any, BinaryIO
 
 _MAGIC = b"\x1f\x8b"
 _MOST_REST = 2**24  # bytes after the image that are looked at
 _PIECE = 2**20
+_HEAD = 1024  # bytes that identify a format
 
 
 def unpacked(file: BinaryIO) -> Any:
@@ -15,6 +17,16 @@ def unpacked(file: BinaryIO) -> Any:
     compressed = file.read(2) == _MAGIC
     file.seek(0)
     return gzip.GzipFile(fileobj=file) if compressed else file
+
+
+def unpacked_head(head: bytes) -> bytes:
+    """Return the first decompressed bytes of a file that starts with `head`; b"" if it is not compressed."""
+    if not head.startswith(_MAGIC):
+        return b""
+    try:
+        return zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress(head, _HEAD)
+    except zlib.error:
+        return b""
 
 
 def packed(content: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""Metadata of photographs: EXIF, colour profile, resolution in print, orientation."""
+"""What photographs share: EXIF, XMP, colour profile, resolution in print, orientation, transparency, palettes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image
 
 from epitomes.formats._limits import times
-from epitomes.formats.errors import cannot_hold
+from epitomes.formats.errors import cannot_hold, unsupported
 from epitomes.formats.picture import Pixels
 
 _ORIENTATION = 0x0112
@@ -26,23 +26,49 @@ _TURNS = {  # EXIF orientation -> how to turn the stored pixels upright
 }
 UPRIGHT = "it was turned upright, according to its orientation tag"
 ALPHA_KEPT = "its alpha channel is kept unchanged: only the colours are processed"
+ANIMATED = "it is animated: only the first image is read"
+PALETTE = "its palette of colours is read as RGB"
+BILEVEL = "it is black and white, one bit per pixel, which is read as 0 and 255"
+CMYK = "convert it to RGB first, for example by 'magick FILE -colorspace sRGB rgb.png'"
 
 
 @dataclass(frozen=True)
 class PhotoInfo:
-    """Metadata that passes between PNG and JPEG."""
+    """Metadata that passes between PNG, JPEG and WebP."""
 
     exif: bytes = b""  # without the leading "Exif" of JPEG, and without its orientation: the pixels are upright
     icc: bytes = b""
     dpi: tuple[float, float] | None = None
+    xmp: bytes = b""
     chunks: tuple[tuple[bytes, bytes], ...] = ()  # of PNG: names and contents
+    segments: tuple[tuple[int, bytes], ...] = ()  # of JPEG: markers and contents
+    tables: tuple[tuple[int, ...], ...] = ()  # of JPEG: quantisation of lightness and of colours
+    subsampling: int | None = None  # of JPEG: of the colours, as Pillow counts it
 
     @property
     def title(self) -> str:
         """Name what other formats lose; the loss of gamma and print resolution needs no message."""
         text = any(name in (b"tEXt", b"zTXt", b"iTXt") for name, _ in self.chunks)
-        parts = {"EXIF data": self.exif, "the colour profile": self.icc, "its text": text}
+        parts = {"EXIF data": self.exif, "the colour profile": self.icc, "XMP": self.xmp, "its text": text}
         return " and ".join(name for name, there in parts.items() if there)
+
+
+def plain(picture: Image.Image) -> tuple[Pixels, Pixels | None, list[str]]:
+    """Return the pixels of any mode as grey or RGB, their transparency, and notes on what was changed."""
+    notes = []
+    if picture.mode == "1":
+        return np.array(picture, np.uint8) * 255, None, [BILEVEL]
+    if picture.mode in ("P", "PA"):
+        picture = picture.convert("RGBA" if picture.mode == "PA" or "transparency" in picture.info else "RGB")
+        notes.append(PALETTE)
+    if picture.mode not in ("L", "LA", "RGB", "RGBA"):
+        if picture.mode in ("CMYK", "YCCK"):
+            raise unsupported(f"{picture.mode} colours", CMYK)
+        raise unsupported(f"pixels of mode {picture.mode!r}")
+    pixels = np.array(picture)
+    if picture.mode not in ("LA", "RGBA"):
+        return pixels, None, notes
+    return *split_alpha(pixels, pixels.shape[-1] - 1), [*notes, ALPHA_KEPT]
 
 
 def turned(pixels: Pixels, orientation: int) -> Pixels:

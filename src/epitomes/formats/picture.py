@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -13,11 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from epitomes.checks import read_only
 from epitomes.formats.errors import ImageFileError
+from epitomes.formats.series import Series
 from epitomes.layout import Layout
 
 Pixels = NDArray[Any]
 
 LETTERS = "TZCYX"  # time, depth, channel, height, width
+COLOURS = 3  # channels that may belong together wherever their axis stands: red, green and blue
 MOST_COLOURS = 4  # channels of a colour image: more are spectra, and cannot be shown as one
 
 
@@ -71,6 +73,14 @@ class Picture:
         Name of the file, without its directory.
     notes : tuple of str, optional
         What reading changed or left out, in sentences for the user.
+    suffix : str, optional
+        Suffix of the format that the file was read as, such as ".tif"; "" if the picture does not come from a file.
+    series : tuple of Series, optional
+        All images of the file, if it holds several.
+    history : tuple of str, optional
+        What was done to the pixels since they were read, in lines for the next file. FITS and DICOM keep them.
+    separate : bool, optional
+        Whether the channels of a C axis before Y are images of their own, even if there are three.
 
     See Also
     --------
@@ -83,8 +93,10 @@ class Picture:
 
     - Y, X and an adjacent Z or T are spatial: planes and frames that follow each other belong together. Thus "ZYX" is a
       volume, "TYX" a clip, and "TZYX" a stack of volumes.
-    - C after Y or X holds the channels of one image, which belong together, as colours do.
-    - C before Y, and a T or Z that another axis separates from Y and X, count independent images.
+    - C after Y or X holds the channels of one image, which belong together, as colours do. So does a C of length 3
+      before Y, planes of red, green and blue, unless `separate` is set. Files set it: their planes are mostly stains or
+      bands, which lose several decibels if they are denoised together.
+    - Any other C before Y, and a T or Z that another axis separates from Y and X, count independent images.
 
     Examples
     --------
@@ -105,6 +117,10 @@ class Picture:
     metadata: Metadata | None = None
     name: str = ""
     notes: tuple[str, ...] = ()
+    suffix: str = ""
+    series: tuple[Series, ...] = ()
+    history: tuple[str, ...] = ()
+    separate: bool = False
 
     def __post_init__(self) -> None:
         pixels = _plain(self.pixels)
@@ -127,7 +143,8 @@ class Picture:
     def channel_axis(self) -> int | None:
         """Index of the axis that holds the channels of one image; None if there is none.
 
-        This is a C axis after Y or X. A C axis before Y counts independent images.
+        This is a C axis after Y or X, or one of length 3 before them that is not `separate`. Any other C axis counts
+        independent images.
 
         Examples
         --------
@@ -135,11 +152,14 @@ class Picture:
         >>> from epitomes.formats import Picture
         >>> Picture(np.zeros((8, 8, 3)), "YXC").channel_axis
         2
-        >>> Picture(np.zeros((3, 8, 8)), "CYX").channel_axis is None
+        >>> Picture(np.zeros((3, 8, 8)), "CYX").channel_axis
+        0
+        >>> Picture(np.zeros((5, 8, 8)), "CYX").channel_axis is None
         True
         """
         at = self.axes.find("C")
-        return at if at > self.axes.index("Y") else None
+        planes = at >= 0 and self.pixels.shape[at] == COLOURS and not self.separate
+        return at if at > self.axes.index("Y") or planes else None
 
     @property
     def spatial(self) -> int:
@@ -188,13 +208,15 @@ class Picture:
         """
         return Layout.of(self.pixels.shape, self.channel_axis, self.spatial)
 
-    def replace(self, pixels: ArrayLike) -> Picture:
+    def replace(self, pixels: ArrayLike, *, history: Sequence[str] = ()) -> Picture:
         """Return the same picture with other pixels.
 
         Parameters
         ----------
         pixels : array_like
             Pixels of the same shape, of any dtype that a picture can hold.
+        history : sequence of str, optional
+            What was done to them, in lines that are added to the history of the picture.
 
         Returns
         -------
@@ -221,7 +243,7 @@ class Picture:
                 f"pixels need the shape {self.pixels.shape} of the picture, got {array.shape}: "
                 "make a new Picture for pixels of another shape"
             )
-        return replace(self, pixels=array)
+        return replace(self, pixels=array, history=(*self.history, *history))
 
 
 def as_picture(pixels: Picture | ArrayLike) -> Picture:
@@ -287,7 +309,8 @@ def colour_last(axes: str) -> bool:
 
 def scale_note(slope: float, intercept: float) -> str:
     """Return the note for files that scale their values."""
-    return f"values are as stored; the file multiplies them by {slope:g} and adds {intercept:g}"
+    found = f"values are as stored; the file multiplies them by {slope:g} and adds {intercept:g}"
+    return found if abs(slope) == 1 else f"{found}, so that a noise level of 1 is {abs(slope):g} in physical units"
 
 
 def require_numbers(dtype: np.dtype[Any]) -> None:

@@ -1,4 +1,4 @@
-"""PNG: 8 and 16 bits, grey and RGB, with transparency.
+"""PNG: 8 and 16 bits, grey and RGB, with transparency; palettes are read as RGB.
 
 Pillow silently rounds 16-bit colours to 8 bits, so these are decoded by imagecodecs. Text, gamma and other chunks pass
 from file to file unchanged. Pillow's file class is used instead of `Image.open`, whose size limit is below ours.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from io import BytesIO
 from typing import BinaryIO
 
@@ -20,10 +21,12 @@ from epitomes.formats._limits import require_size
 from epitomes.formats.errors import ImageFileError, library, unsupported
 from epitomes.formats.photo import (
     ALPHA_KEPT,
+    ANIMATED,
     UPRIGHT,
     PhotoInfo,
     dpi_of,
     exif_of,
+    plain,
     require_kind,
     split_alpha,
     turned,
@@ -35,8 +38,15 @@ SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 _CARRIED = (b"gAMA", b"cHRM", b"sRGB", b"cICP", b"pHYs", b"tEXt", b"zTXt", b"iTXt")
 _BANDS = {0: 1, 2: 3, 4: 2, 6: 4}  # colour type -> values per pixel
+_PALETTE = 3  # colour type
+_XMP = b"XML:com.adobe.xmp\x00\x00\x00\x00\x00"  # start of an iTXt chunk that is not compressed
 _METRES_PER_INCH = 0.0254
 _HEAD = 33  # signature and IHDR
+
+
+def is_png(head: bytes) -> bool:
+    """Return whether a file starts so."""
+    return head.startswith(SIGNATURE)
 
 
 def read_png(file: BinaryIO, most: int) -> Picture:
@@ -45,28 +55,21 @@ def read_png(file: BinaryIO, most: int) -> Picture:
     if len(head) < _HEAD or not head.startswith(SIGNATURE) or head[12:16] != b"IHDR":
         raise ImageFileError("this is not a PNG image: correct its suffix, or get another copy")
     width, height, depth, colour = struct.unpack(">IIBB", head[16:26])
-    if colour == 3:
-        raise unsupported("a colour palette")
-    if depth == 1:
-        raise unsupported("black and white, one bit per pixel")
-    require_size((height, width, _BANDS.get(colour, 1)), most)
+    require_size((height, width, 3 if colour == _PALETTE else _BANDS.get(colour, 1)), most)
     content = head + file.read()
     chunks = tuple(_chunks(content))
-    if any(name == b"tRNS" for name, _ in chunks):
+    if colour != _PALETTE and any(name == b"tRNS" for name, _ in chunks):
         raise unsupported("an image with a transparent colour", "flatten it onto a background first")
-    pixels, info, orientation = _decoded(content, depth)
-    notes = [f"its {depth}-bit grey values are read as 8-bit values"] if depth < 8 else []
+    pixels, alpha, notes, info, orientation = _decoded(content, depth, colour)
+    if colour != _PALETTE and 1 < depth < 8:
+        notes.append(f"its {depth}-bit grey values are read as 8-bit values")
     if orientation != 1:
-        pixels = turned(pixels, orientation)
+        pixels, alpha = turned(pixels, orientation), None if alpha is None else turned(alpha, orientation)
         notes.append(UPRIGHT)
-    alpha = None
-    if colour in (4, 6):
-        pixels, alpha = split_alpha(pixels, _BANDS[colour] - 1)
-        notes.append(ALPHA_KEPT)
     if any(name == b"acTL" for name, _ in chunks):
-        notes.append("it is animated: only the first image is read")
-    kept = tuple((name, data) for name, data in chunks if name in _CARRIED and not data.startswith(b"Raw profile type"))
-    info = PhotoInfo(info.exif, info.icc, info.dpi, kept)
+        notes.append(ANIMATED)
+    xmp = next((data.removeprefix(_XMP) for name, data in chunks if name == b"iTXt" and data.startswith(_XMP)), b"")
+    info = replace(info, xmp=xmp, chunks=tuple(each for each in chunks if _is_carried(*each)))
     return Picture(pixels, "YXC" if pixels.ndim == 3 else "YX", alpha=alpha, metadata=info, notes=tuple(notes))
 
 
@@ -109,14 +112,17 @@ def encode_png(pixels: Pixels) -> bytes:
     return write_png(Picture(pixels))
 
 
-def _decoded(content: bytes, depth: int) -> tuple[Pixels, PhotoInfo, int]:
+def _decoded(content: bytes, depth: int, colour: int) -> tuple[Pixels, Pixels | None, list[str], PhotoInfo, int]:
     with PngImageFile(BytesIO(content)) as picture:
         exif, orientation = exif_of(picture)
         info = PhotoInfo(exif, picture.info.get("icc_profile") or b"", dpi_of(picture.info.get("dpi")))
         if depth < 16:
-            return np.array(picture), info, orientation
+            return *plain(picture), info, orientation
     codecs = library("imagecodecs", extra=None, what="PNG with 16 bits per colour")
-    return np.asarray(codecs.png_decode(content)), info, orientation
+    pixels = np.asarray(codecs.png_decode(content))
+    if colour not in (4, 6):
+        return pixels, None, [], info, orientation
+    return *split_alpha(pixels, _BANDS[colour] - 1), [ALPHA_KEPT], info, orientation
 
 
 def _encoded(pixels: Pixels) -> bytes:
@@ -141,6 +147,10 @@ def _chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
         at += 12 + length
 
 
+def _is_carried(name: bytes, data: bytes) -> bool:
+    return name in _CARRIED and not data.startswith((b"Raw profile type", _XMP))
+
+
 def _ancillary(info: PhotoInfo) -> Iterator[tuple[bytes, bytes]]:
     names = {name for name, _ in info.chunks}
     if info.icc and not names & {b"sRGB", b"cICP"}:
@@ -149,6 +159,8 @@ def _ancillary(info: PhotoInfo) -> Iterator[tuple[bytes, bytes]]:
         across, down = (max(1, round(dots / _METRES_PER_INCH)) for dots in info.dpi)
         yield b"pHYs", struct.pack(">IIB", across, down, 1)
     yield from info.chunks
+    if info.xmp:
+        yield b"iTXt", _XMP + info.xmp
     if info.exif:
         yield b"eXIf", info.exif
 

@@ -7,7 +7,7 @@ are checked before anything is decoded.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
@@ -16,25 +16,23 @@ import numpy as np
 from epitomes.formats import ome
 from epitomes.formats._limits import require_size
 from epitomes.formats.errors import ImageFileError, library, unsupported
-from epitomes.formats.photo import ALPHA_KEPT, UPRIGHT, split_alpha, turned
+from epitomes.formats.photo import ALPHA_KEPT, BILEVEL, CMYK, PALETTE, UPRIGHT, split_alpha, turned
 from epitomes.formats.picture import Picture, Pixels, require_numbers
+from epitomes.formats.series import Series, chosen, told
 from epitomes.formats.tiff_pages import require_pages
 from epitomes.formats.units import short
 
 MAGIC = (b"II*\x00", b"MM\x00*", b"II+\x00", b"MM\x00+")
 
 _NOT_READ = {
-    3: "a colour palette",
     4: "a transparency mask",
-    5: "CMYK colours",
     8: "CIE L*a*b* colours",
     9: "CIE L*a*b* colours",
     10: "CIE L*a*b* colours",
-    32803: "the Bayer mosaic of a camera",
     32844: "logarithmic colours",
     32845: "logarithmic colours",
 }
-_RGB, _YCBCR = 2, 6
+_RGB, _PALETTE, _CMYK, _YCBCR, _MOSAIC = 2, 3, 5, 6, 32803
 _EXACT = {1, 5, 8, 32773, 32946, 34925, 50000}  # none, LZW, Deflate, PackBits, LZMA, Zstandard
 _JPEG = 7
 _LEAST_TILE = 2**22  # values: a tile may be larger than a small image
@@ -42,8 +40,10 @@ _TAGS = (
     *(271, 272, 306, 315, 33432, 700, 33723, 34675),  # maker, date, copyright, XMP, IPTC, ICC
     *(33550, 33922, 34264, 34735, 34736, 34737, 42112, 42113),  # position on earth: GeoTIFF and GDAL
 )
+_MICROSCOPES = (34118, 34680, 34682)  # Zeiss and FEI: settings in words, which tifffile would take apart
 _ORIENTATION, _X_RESOLUTION, _Y_RESOLUTION, _RESOLUTION_UNIT = 274, 282, 283, 296
 _INCH, _CENTIMETRE = 2, 3
+_MOST_SETTINGS = 2**20  # bytes
 _ALPHA = (1, 2)  # extra samples: premultiplied alpha, and not
 
 
@@ -52,6 +52,7 @@ class TiffInfo:
     """Metadata that passes from TIFF to TIFF."""
 
     xml: str = ""  # of OME
+    image: int = field(default=0, repr=False)  # number of the image in it
     imagej: Mapping[str, Any] | None = None
     json: Mapping[str, Any] = field(default_factory=dict)  # what tifffile stores besides the shape
     description: str = ""
@@ -70,8 +71,13 @@ class TiffInfo:
         return "the tags of the TIFF file" if self.imagej or self.json or self.description or self.tags else ""
 
 
-def read_tiff(file: BinaryIO, most: int) -> Picture:
-    """Read the first series of the file: an image, a stack or a volume."""
+def is_tiff(head: bytes) -> bool:
+    """Return whether a file starts so. A DICOM file may have the head of a TIFF file in its preamble."""
+    return head.startswith(MAGIC) and head[128:132] != b"DICM"
+
+
+def read_tiff(file: BinaryIO, most: int, series: int | str | None = None) -> Picture:
+    """Read one series of the file, an image, a stack or a volume; by default the first."""
     tifffile = library("tifffile", extra=None, what="TIFF")
     if file.read(4) not in MAGIC:
         raise ImageFileError("this is not a TIFF image: correct its suffix, or get another copy")
@@ -81,23 +87,38 @@ def read_tiff(file: BinaryIO, most: int) -> Picture:
             ome.require_harmless(tiff.pages[0].description)
         if not tiff.series:
             raise ImageFileError("this TIFF file holds no image: choose another file")
-        series = tiff.series[0]
-        page = series.keyframe
-        _require_readable(series, page, most)
-        info, spacing, units = _described(tiff, series, page)
-        pixels, axes, alpha, notes = _arranged(series.asarray(), series.axes, page)
-        if tiff.is_ome and series.kind != "ome":
+        images = [
+            Series(i, str(each.name or ""), tuple(map(int, each.shape)), str(each.dtype or ""))
+            for i, each in enumerate(tiff.series)
+        ]
+        one = chosen(images, series)
+        wanted = tiff.series[one.index]
+        page = wanted.keyframe
+        _require_readable(wanted, page, most)
+        info, spacing, units = _described(tiff, wanted, page, one.index)
+        pixels, axes, alpha, notes = _arranged(*_coloured(wanted.asarray(), wanted.axes, page), page)
+        if page.photometric == _PALETTE:
+            notes.append(PALETTE)
+        if wanted.dtype == np.bool_:
+            notes.append(BILEVEL)
+        if tiff.is_ome and wanted.kind != "ome":
             notes.append("its OME-XML refers to other files, which are not opened: only this file is read")
-        if len(tiff.series) > 1:
-            notes.append(f"it holds {len(tiff.series)} images: the first is read")
-    return Picture(pixels, axes, spacing, units, alpha, info, notes=tuple(notes))
+        notes += told(images, one, "; a copy holds this one alone")
+    several = tuple(images) if len(images) > 1 else ()
+    return Picture(pixels, axes, spacing, units, alpha, info, notes=tuple(notes), series=several)
 
 
 def _require_readable(series: Any, page: Any, most: int) -> None:
     """Refuse unsupported pixels, and sizes above the limit that the header announces or hides."""
     kind = int(page.photometric)
+    if kind == _CMYK:
+        raise unsupported("CMYK colours", CMYK)
+    if kind == _MOSAIC:
+        raise unsupported("the Bayer mosaic of a camera", "give it the suffix of camera RAW files, such as .dng")
     if kind in _NOT_READ:
         raise unsupported(_NOT_READ[kind])
+    if kind == _PALETTE and (page.colormap is None or series.dtype not in (np.uint8, np.uint16)):
+        raise unsupported("a colour palette of an unknown kind")
     if kind == _YCBCR and int(page.compression) != _JPEG:
         raise unsupported("YCbCr colours")
     if int(page.compression) not in _EXACT | {_JPEG}:
@@ -105,10 +126,9 @@ def _require_readable(series: Any, page: Any, most: int) -> None:
         raise ImageFileError(f"its compression {name} is not supported: save it with Deflate, LZW or no compression")
     if series.dtype is None:
         raise ImageFileError("the type of its values is unknown: save it with integers or floats of at most 64 bits")
-    if series.dtype == np.bool_:
-        raise unsupported("black and white, one bit per pixel")
-    require_numbers(series.dtype)
-    require_size(series.shape, most)
+    if series.dtype != np.bool_:
+        require_numbers(series.dtype)
+    require_size((*series.shape, 3) if kind == _PALETTE else series.shape, most)
     require_size(page.chunks, max(most, _LEAST_TILE))
     if any(each is None for each in series.pages):
         raise ImageFileError("some of its planes are in other files: save it as one file")
@@ -116,6 +136,15 @@ def _require_readable(series: Any, page: Any, most: int) -> None:
         room = 2 * math.prod(page.chunks) * series.dtype.itemsize + 2**16
         if any(count > room for each in series.pages for count in each.databytecounts):
             raise ImageFileError("it is damaged (a compressed segment is far longer than its pixels): get another copy")
+
+
+def _coloured(pixels: Pixels, axes: str, page: Any) -> tuple[Pixels, str]:
+    """Look up palettes, whose colours have 16 bits, and write single bits as 0 and 255."""
+    if pixels.dtype == np.bool_:
+        return pixels.astype(np.uint8) * 255, axes
+    if int(page.photometric) != _PALETTE:
+        return pixels, axes
+    return np.rint(np.moveaxis(np.asarray(page.colormap), 0, -1)[pixels] / 257).astype(np.uint8), axes + "S"
 
 
 def _arranged(pixels: Pixels, axes: str, page: Any) -> tuple[Pixels, str, Pixels | None, list[str]]:
@@ -129,7 +158,7 @@ def _arranged(pixels: Pixels, axes: str, page: Any) -> tuple[Pixels, str, Pixels
         pixels = turned(pixels, int(orientation))
         notes.append(UPRIGHT)
     alpha = None
-    colours = 3 if int(page.photometric) in (_RGB, _YCBCR) else 1
+    colours = 3 if int(page.photometric) in (_RGB, _PALETTE, _YCBCR) else 1
     if axes.endswith("S") and pixels.shape[-1] == colours + 1 and int(page.extrasamples[-1]) in _ALPHA:
         pixels, alpha = split_alpha(pixels, colours)
         axes = axes if colours == 3 else axes[:-1]
@@ -151,7 +180,7 @@ def _letters(axes: str) -> str:
     return "".join(letters)
 
 
-def _described(tiff: Any, series: Any, page: Any) -> tuple[TiffInfo, dict[str, float], dict[str, str]]:
+def _described(tiff: Any, series: Any, page: Any, number: int) -> tuple[TiffInfo, dict[str, float], dict[str, str]]:
     """Read the metadata, and the spacing with its units, where this kind of TIFF stores them."""
     spacing: dict[str, float] = {}
     units: dict[str, str] = {}
@@ -161,26 +190,31 @@ def _described(tiff: Any, series: Any, page: Any) -> tuple[TiffInfo, dict[str, f
     across, down = (_step(ratio) for ratio in ratios)
     if series.kind == "ome":
         xml = tiff.ome_metadata
-        spacing, units = ome.spacing_in(xml)
+        spacing, units = ome.spacing_in(xml, number)
     elif series.kind == "imagej" and tiff.imagej_metadata:
         imagej = tiff.imagej_metadata
         spacing, units = _imagej_spacing(imagej, across, down)
     elif series.kind == "shaped" and tiff.shaped_metadata:
-        json = dict(tiff.shaped_metadata[0])
+        json = dict(tiff.shaped_metadata[min(number, len(tiff.shaped_metadata) - 1)])
         spacing, units = _numbers(json.pop("spacing", None)), _words(json.pop("units", None))
         json = {name: value for name, value in json.items() if name not in ("shape", "axes", "truncated")}
         description = page.description if page.description1 else ""
     else:
         description = page.description
+    if not spacing and tiff.is_fei:
+        scan = (tiff.fei_metadata or {}).get("Scan", {})
+        spacing = _numbers({"X": scan.get("PixelWidth"), "Y": scan.get("PixelHeight")})
+        units = dict.fromkeys(spacing, "m")
     if not spacing and unit == _CENTIMETRE and across and down:  # inches are for print
         spacing, units = {"X": across, "Y": down}, {"X": "cm", "Y": "cm"}
     printed = (*ratios, unit) if unit in (_INCH, _CENTIMETRE) and across and down else None
     info = TiffInfo(
         xml=xml,
+        image=number,
         imagej=imagej,
         json=json,
         description=description,
-        tags=tuple((tag.code, int(tag.dtype), tag.count, tag.value) for tag in page.tags if tag.code in _TAGS),
+        tags=tuple(_tags(tiff, page)),
         resolution=printed,
         big=tiff.is_bigtiff,
         compressed=int(page.compression) != 1,
@@ -188,6 +222,15 @@ def _described(tiff: Any, series: Any, page: Any) -> tuple[TiffInfo, dict[str, f
         alpha_in_colours=1 in map(int, page.extrasamples),
     )
     return info, spacing, units
+
+
+def _tags(tiff: Any, page: Any) -> Iterator[tuple[int, int, int, Any]]:
+    for tag in page.tags:
+        if tag.code in _TAGS:
+            yield tag.code, int(tag.dtype), tag.count, tag.value
+        elif tag.code in _MICROSCOPES and 0 < tag.valuebytecount <= _MOST_SETTINGS:
+            tiff.filehandle.seek(tag.valueoffset)
+            yield tag.code, int(tag.dtype), tag.count, tiff.filehandle.read(tag.valuebytecount)
 
 
 def _imagej_spacing(found: Mapping[str, Any], across: float, down: float) -> tuple[dict[str, float], dict[str, str]]:

@@ -69,7 +69,7 @@ def _write_ome(picture: Picture, info: TiffInfo, big: bool) -> bytes:
     pixels, axes = _stored(picture, colours=(3, 4))
     lengths = dict(zip(axes, pixels.shape, strict=True))
     lengths["C"] = lengths.get("C", 1) * lengths.get("S", 1)
-    xml = ome.rewritten(info.xml, picture, axes, lengths) if info.xml else None
+    xml = ome.rewritten(info.xml, info.image, picture, axes, lengths) if info.xml else None
     if xml is not None:
         return _encoded(picture, pixels, axes, big=big, metadata=None, description=xml.encode())
     return _encoded(picture, pixels, axes, big=big, metadata={"axes": axes, **ome.spacing_tags(picture)}, ome=True)

@@ -1,4 +1,4 @@
-"""Video, with PyAV: frames in the order of display. Written lossless, as FFV1 in Matroska.
+"""Video, read with PyAV: frames in the order of display, and the sound beside them, which is carried undecoded.
 
 FFmpeg guesses the format of a file, and some formats are lists of other files and URLs, which it would open. Therefore
 it is given the container format, and may open nothing else.
@@ -7,47 +7,66 @@ it is given the container format, and may open nothing else.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from io import BytesIO
-from itertools import pairwise
-from typing import Any, BinaryIO, ClassVar
+from typing import Any, BinaryIO
 
 import numpy as np
 
-from epitomes.formats._limits import require_size, times
-from epitomes.formats.errors import ImageFileError, cannot_hold, cut_short, library, unsupported
+from epitomes.formats._limits import require_size
+from epitomes.formats.errors import ImageFileError, cut_short, library, unsupported
 from epitomes.formats.picture import Picture, Pixels
+from epitomes.formats.series import Series, chosen, told
 
-_LAYOUTS = {("uint8", 1): "gray", ("uint16", 1): "gray16le", ("uint8", 3): "rgb24", ("uint16", 3): "rgb48le"}
-_STORED = {"rgb24": "bgr0", "rgb48le": "gbrp16le"}  # names of FFV1; grey has the same name
+GREY = {8: "gray", 10: "gray10le", 12: "gray12le", 14: "gray14le", 16: "gray16le"}  # bits -> layout of an array
+RGB = {8: "rgb24", 10: "gbrp10le", 12: "gbrp12le", 14: "gbrp14le", 16: "rgb48le"}
+USUAL_STEP = 0.04  # seconds, if the spacing is unknown
+SOUND = "nut"  # a container that holds every kind of sound and keeps its times exactly
+SOUND_DELAY = 60  # seconds: sound may start before the first frame, and containers refuse times below 0
+
 _MATROSKA = b"\x1a\x45\xdf\xa3"
+_STILLS = (b"heic", b"heix", b"mif1", b"msf1", b"avif", b"avis", b"crx ")  # single images in the container of MP4
 _HEAD = 256  # bytes that identify the container
-_TICKS = 1000  # per second: Matroska counts milliseconds
-_USUAL_STEP = 0.04  # seconds, if the spacing is unknown
+_MOST_SOUND = 2**30  # bytes
 
 
 @dataclass(frozen=True)
 class VideoInfo:
     """Metadata that passes from video to video."""
 
-    title: ClassVar[str] = "the times of the frames and the titles"
-
     times: tuple[float, ...]  # seconds, one per frame
     tags: tuple[tuple[str, str], ...] = ()
+    bits: int = 0  # of a value; 0: as many as its type has
+    stored: str = ""  # FFmpeg's name of the layout of pixels, such as yuv420p
+    matrix: int = field(default=0, repr=False)  # FFmpeg's number of the colour space; 2: unknown
+    codecs: tuple[str, ...] = ()  # of the sound
+    sound: bytes = b""  # a file of its own
+
+    @property
+    def title(self) -> str:
+        """Name what other formats lose."""
+        return f"{'the sound, ' * bool(self.sound)}the times of the frames and the titles"
 
 
 def container_of(head: bytes) -> str | None:
     """Return FFmpeg's name of the container that starts with these bytes; None if it is not supported."""
     if head.startswith(_MATROSKA):
         return "matroska"
-    if head[4:8] in (b"ftyp", b"moov", b"mdat", b"wide"):
+    if head[4:8] in (b"ftyp", b"moov", b"mdat", b"wide") and head[8:12] not in _STILLS:
         return "mov"
     return "avi" if head[:4] == b"RIFF" and head[8:12] == b"AVI " else None
 
 
-def read_video(file: BinaryIO, most: int) -> Picture:
-    """Read the frames of the first video stream, grey or RGB, with 8 or 16 bits."""
+def conversion(av: Any) -> int | None:
+    """Return the flags of conversions between colours that round correctly: by default, FFmpeg darkens by 1 in 255."""
+    names = ("BICUBIC", "ACCURATE_RND", "FULL_CHR_H_INT", "FULL_CHR_H_INP", "BITEXACT")
+    known = av.video.reformatter.Interpolation
+    return sum(int(getattr(known, name)) for name in names) if all(hasattr(known, name) for name in names) else None
+
+
+def read_video(file: BinaryIO, most: int, series: int | str | None = None) -> Picture:
+    """Read the frames of a video stream, grey or RGB, with as many bits as are stored."""
     av = library("av", extra="video", what="video")
     head = file.read(_HEAD)
     container = container_of(head)
@@ -59,83 +78,86 @@ def read_video(file: BinaryIO, most: int) -> Picture:
     with av.open(file, format=container, options={"protocol_whitelist": ""}, metadata_errors="replace") as video:
         if not video.streams.video:
             raise ImageFileError("it holds no video: choose another file")
-        stream = video.streams.video[0]
-        stored = stream.codec_context.format
-        if stored is None:
+        streams = [each for each in video.streams.video if each.codec_context.format is not None]
+        if not streams:
             raise ImageFileError("its frames cannot be decoded, because FFmpeg does not know their format: convert it")
-        dtype, channels, notes = _kind(stored)
+        images = [Series(i, "", (each.height, each.width), each.pix_fmt) for i, each in enumerate(streams)]
+        one = chosen(images, series)
+        stream = streams[one.index]
+        bits, channels, notes = _kind(stream.codec_context.format)
+        layout, exactly = (GREY if channels == 1 else RGB)[bits], conversion(av)
         require_size((max(stream.frames, 1), stream.height, stream.width, channels), most)
         frames: list[Pixels] = []
         seconds: list[float] = []
-        for frame in video.decode(stream):
-            require_size((len(frames) + 1, frame.height, frame.width, channels), most)
-            if frames and frames[0].shape[:2] != (frame.height, frame.width):
-                raise ImageFileError(f"its frames change their size at frame {len(frames)}: split it there")
-            frames.append(frame.to_ndarray(format=_LAYOUTS[dtype, channels]))
-            seconds.append(0.0 if frame.time is None else float(frame.time))
-            turn = int(getattr(frame, "rotation", 0))
+        heard: list[Any] = []
+        for packet in video.demux(stream, *video.streams.audio):
+            if packet.stream.type == "audio":
+                heard.append(packet)
+                continue
+            for frame in packet.decode():
+                require_size((len(frames) + 1, frame.height, frame.width, channels), most)
+                if frames and frames[0].shape[:2] != (frame.height, frame.width):
+                    raise ImageFileError(f"its frames change their size at frame {len(frames)}: split it there")
+                frames.append(frame.reformat(format=layout, interpolation=exactly).to_ndarray())
+                seconds.append(0.0 if frame.time is None else float(frame.time))
+                turn, matrix = int(getattr(frame, "rotation", 0)), int(frame.colorspace)
         if not frames:
             raise ImageFileError("it holds no frame that can be decoded: get another copy")
         if len(frames) < 0.9 * stream.frames - 10:  # a few may be hidden intentionally
             raise cut_short("this video", f"{stream.frames} frames", len(frames))
         tags = tuple((name, value) for name, value in video.metadata.items() if name.upper() != "ENCODER")
+        codecs = tuple(str(each.codec_context.name) for each in video.streams.audio)
+        info = VideoInfo(tuple(seconds), tags, bits, stream.pix_fmt, matrix, codecs, _sound(av, heard))
         step = _step(seconds, stream.average_rate)
         if turn:
             notes.append(f"it is displayed rotated by {turn} degrees, and read as stored")
-        if video.streams.audio:
-            notes.append("its sound is not read")
     return Picture(
         np.stack(frames),
         "TYX" if channels == 1 else "TYXC",
         {"T": step},
         {"T": "s"},
-        metadata=VideoInfo(tuple(seconds), tags),
-        notes=tuple(notes),
+        metadata=info,
+        notes=(*notes, *told(images, one)),
+        series=tuple(images) if len(images) > 1 else (),
     )
 
 
-def write_video(picture: Picture) -> bytes:
-    """Encode as FFV1 in Matroska, lossless for 8 and 16 bits. Times of frames are kept to the millisecond."""
-    av = library("av", extra="video", what="video")
-    pixels = picture.pixels
-    layout = _LAYOUTS.get((pixels.dtype.name, pixels.shape[-1] if picture.axes == "TYXC" else 1))
-    if picture.axes not in ("TYX", "TYXC") or layout is None:
-        got = f"{pixels.dtype} values with the axes {picture.axes} ({times(pixels.shape)})"
-        raise cannot_hold(got, "video", "uint8 or uint16 frames, TYX or TYXC with 3 colours", ".tif")
-    info = picture.metadata if isinstance(picture.metadata, VideoInfo) else VideoInfo(())
-    step = picture.spacing.get("T", _USUAL_STEP) if picture.units.get("T", "s") == "s" else _USUAL_STEP
+def _sound(av: Any, packets: list[Any]) -> bytes:
+    """Return the packets of sound as a file of its own, without decoding them; b"" if there are none."""
+    timed = [packet for packet in packets if packet.dts is not None and packet.time_base is not None]
+    if not timed or sum(packet.size for packet in timed) > _MOST_SOUND:
+        return b""
     content = BytesIO()
-    with av.open(content, "w", format="matroska") as video:
-        video.metadata.update(dict(info.tags))
-        stream = video.add_stream("ffv1", rate=Fraction(1 / step).limit_denominator(1001))
-        stream.height, stream.width = pixels.shape[1:3]
-        stream.pix_fmt = _STORED.get(layout, layout)
-        stream.codec_context.time_base = Fraction(1, _TICKS)
-        for tick, frame in zip(_ticks(info.times, len(pixels), step), pixels, strict=True):
-            shown = av.VideoFrame.from_ndarray(np.ascontiguousarray(frame), format=layout)
-            shown = shown.reformat(format=stream.pix_fmt)
-            shown.pts, shown.time_base = tick, Fraction(1, _TICKS)
-            video.mux(stream.encode(shown))
-        video.mux(stream.encode(None))
+    with av.open(content, "w", format=SOUND) as file:
+        streams: dict[int, Any] = {}
+        for packet in timed:
+            if packet.stream.index not in streams:
+                streams[packet.stream.index] = file.add_stream_from_template(packet.stream)
+        for packet in timed:
+            delay = round(SOUND_DELAY / packet.time_base)
+            packet.stream = streams[packet.stream.index]
+            packet.dts, packet.pts = packet.dts + delay, (packet.dts if packet.pts is None else packet.pts) + delay
+            file.mux(packet)
     return content.getvalue()
 
 
-def _kind(stored: Any) -> tuple[str, int, list[str]]:
-    """Return the dtype and number of channels that hold the stored values, and notes on what changes."""
-    bits = [part.bits for part in stored.components]
+def _kind(stored: Any) -> tuple[int, int, list[str]]:
+    """Return the bits and the number of channels that hold the stored values, and notes on what changes."""
+    parts = [part.bits for part in stored.components]
     if stored.has_palette:
         raise unsupported("a colour palette")
-    if "f" in stored.name.removeprefix("gray").removeprefix("gbrp") or max(bits) > 16:
+    if "f" in stored.name.removeprefix("gray").removeprefix("gbrp") or max(parts) > 16:
         raise unsupported(f"{stored.name} frames", "save it with 8 or 16 bits per value")
-    channels = 1 if len(bits) < 3 else 3
+    channels = 1 if len(parts) < 3 else 3
+    bits = next(each for each in GREY if each >= max(parts))
     notes = []
     if channels == 3 and not stored.is_rgb:
-        notes.append(f"its colours are stored as {stored.name} and read as RGB")
-    elif max(bits) not in (8, 16):
-        notes.append(f"its {max(bits)}-bit values are read as 16-bit values")
-    if len(bits) in (2, 4):
+        notes.append(f"its colours are stored as {stored.name} and read as RGB with {bits} bits")
+    elif bits != max(parts):
+        notes.append(f"its {max(parts)}-bit values are read as {bits}-bit values")
+    if len(parts) in (2, 4):
         notes.append("its transparency is not read")
-    return "uint8" if max(bits) <= 8 else "uint16", channels, notes
+    return bits, channels, notes
 
 
 def _matroska_end(head: bytes) -> int:
@@ -159,12 +181,4 @@ def _step(times: list[float], rate: Fraction | None) -> float:
     """Return the seconds between frames: from the rate of the file, unless the times of the frames disagree."""
     told = float(1 / rate) if rate else 0.0
     seen = (times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 else 0.0
-    return told if told and (not seen or abs(told - seen) < 1e-3) else seen or _USUAL_STEP
-
-
-def _ticks(times: tuple[float, ...], count: int, step: float) -> list[int]:
-    """Return increasing times in ticks; one per step if the picture gives none."""
-    ticks = [round(time * _TICKS) for time in times]
-    if len(ticks) == count and all(later > sooner for sooner, later in pairwise(ticks)):
-        return ticks
-    return [round(i * max(step, 1 / _TICKS) * _TICKS) for i in range(count)]
+    return told if told and (not seen or abs(told - seen) < 1e-3) else seen or USUAL_STEP

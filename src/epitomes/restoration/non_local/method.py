@@ -23,7 +23,7 @@ from epitomes.restoration.non_local.colour import from_planar, to_planar
 from epitomes.restoration.non_local.correlated import Correlated
 from epitomes.restoration.non_local.passes import Pass, State
 from epitomes.restoration.non_local.presets import PRESETS, passes_of
-from epitomes.restoration.non_local.volumes import ARRANGEMENTS, cosines, denoise_volume
+from epitomes.restoration.non_local.volumes import ARRANGEMENTS, cosines, denoise_volume, related
 from epitomes.restoration.patchwise.coding import coded
 from epitomes.restoration.patchwise.method import MOST_CONTRAST, precise, require_epitome, require_flag
 from epitomes.restoration.patchwise.strong_noise import (
@@ -63,7 +63,7 @@ class NonLocal:
     planes : {"auto", "still", "flat", "aligned", "single"}, default: "auto"
         How the planes of volumes and clips are taken: "still" finds groups of cubic patches across planes as they lie,
         "flat" of flat patches, for planes that lie far apart, "aligned" shifts planes along their motion, and "single"
-        denoises each plane by itself. "auto" tries the first three on tiles.
+        denoises each plane by itself. "auto" tries the first three on tiles, unless planes are unrelated.
 
     See Also
     --------
@@ -258,8 +258,11 @@ class NonLocal:
         threads: int | None,
         callback: Callback | None,
     ) -> Estimate:
-        """Denoise a volume or clip; under correlated noise, each plane by itself."""
-        if blocks is None:
+        """Denoise a volume or clip; under correlated noise, and if planes are unrelated, each plane by itself."""
+        alone = "its noise is correlated" if blocks is not None else ""
+        if self.planes == "auto" and not alone and self.epitome is None and not related(image, sigma):
+            alone = "neighbouring planes have little in common"
+        if not alone:
             found, how = denoise_volume(
                 image,
                 sigma,
@@ -287,9 +290,7 @@ class NonLocal:
         ]
         stack = np.stack([each.image for each in estimates])
         notes = dict.fromkeys(note for each in estimates for note in each.notes)
-        return replace(
-            estimates[0], image=stack, notes=tuple(notes), how="each plane by itself, as its noise is correlated"
-        )
+        return replace(estimates[0], image=stack, notes=tuple(notes), how=f"each plane by itself: {alone}")
 
     def _is_deep(self, spatial: tuple[int, ...]) -> bool:
         """Whether groups are found across planes."""

@@ -18,6 +18,7 @@ from epitomes.restoration.non_local.volumes.arrangement import (
     FLAT,
     Arrangement,
     choose,
+    related,
     tiles,
 )
 from epitomes.restoration.non_local.volumes.method import _first_stage, cosines, measured, stages_of, stream
@@ -76,6 +77,15 @@ def test_arrangements_are_chosen_on_held_out_noise(rng: np.random.Generator) -> 
     assert errors["aligned"] < 0.95 * errors["flat"]
     restored = restore(noisy(panned(8, 56, 7, rng), rng), SIGMA, preset="balanced")
     assert restored.how == ALIGNED.words and restored.as_dict()["how"] == ALIGNED.words
+
+
+def test_planes_that_have_nothing_in_common(rng: np.random.Generator) -> None:
+    pictures = np.stack([100 + 300 * gaussian_filter(rng.standard_normal((60, 62)), 1.6) for _ in range(4)])
+    stack = noisy(pictures, rng, 5.0)
+    restored = restore(stack, 5.0, preset="fast")
+    assert restored.how == "each plane by itself: neighbouring planes have little in common"
+    np.testing.assert_array_equal(restored.image, denoise(stack, 5.0, preset="fast", spatial=2))
+    assert related(noisy(panned(4, 40, 2, rng), rng), SIGMA) and related(noisy(np.full((4, 9, 9), 7.0), rng), SIGMA)
 
 
 def test_tiles_hold_a_part_of_the_volume(rng: np.random.Generator) -> None:

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import uniform_filter
 
 from epitomes.checks import Array
 from epitomes.restoration.non_local.volumes.stages import Search
@@ -20,6 +22,10 @@ from epitomes.restoration.non_local.volumes.stream import Triple
 PLANES, SIDE = 12, 48  # of tiles
 FRACTION, MOST = 0.1, 3  # of the volume that is tried, and largest number of tiles
 SHARE = 0.5  # of the noise that is added for the trial
+PAIRS = 8  # of neighbouring planes that are compared
+LARGEST, COARSE = 256, 15  # pixels: of planes that are compared, and of what counts as low frequency in them
+RELATED = 0.35  # correlation of details, below which planes have nothing in common
+FAINT = 0.1  # power of details, in variances of the noise, below which it does not matter
 WORTH = 0.02  # share of the error by which another arrangement than the first must be better
 
 
@@ -75,6 +81,31 @@ def choose(image: Array, sigma: float, attempt: Try, seed: int) -> Arrangement:
             errors[k] += np.square(found - other).mean() - (1 + SHARE**-2) * sigma**2
     best = int(np.argmin(errors))
     return list(ARRANGEMENTS.values())[best if errors[best] < errors[0] - WORTH * abs(errors[0]) else 0]
+
+
+def related(image: Array, sigma: float) -> bool:
+    """Whether neighbouring planes have something in common at some shift, or too little in them for that to matter.
+
+    Details are compared, by the peak of their cross-correlation. Their power is the correlation of neighbouring pixels,
+    in which white noise has no part.
+    """
+    common = power = 0.0
+    pairs = np.unique(np.linspace(0, len(image) - 2, min(PAIRS, len(image) - 1)).astype(int))
+    for at in pairs:
+        one, other = (_details(plane) for plane in image[at : at + 2])
+        waves = np.fft.rfft2(one) * np.conj(np.fft.rfft2(other))
+        common += float(np.fft.irfft2(waves, one.shape).max()) / one.size
+        power += sum(float(np.mean(each[:, 1:] * each[:, :-1])) for each in (one, other)) / 2
+    return power < FAINT * len(pairs) * sigma**2 or common > RELATED * power
+
+
+def _details(plane: Array) -> NDArray[np.float64]:
+    """The middle of a plane without its low frequencies; of colours, of their mean."""
+    grey = np.asarray(plane, np.float64)
+    grey = grey if grey.ndim == 2 else grey.mean(axis=2)
+    corner = [max(0, (size - LARGEST) // 2) for size in grey.shape]
+    grey = grey[corner[0] : corner[0] + LARGEST, corner[1] : corner[1] + LARGEST]
+    return np.asarray(grey - uniform_filter(grey, COARSE))
 
 
 def tiles(image: Array) -> list[Array]:

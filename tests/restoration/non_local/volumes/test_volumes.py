@@ -104,7 +104,7 @@ def test_a_slab_is_as_in_the_whole(arrangement: Arrangement, rng: np.random.Gene
     whole = measured(volume, SIGMA, arrangement)
 
     def planes(part: Floats) -> list[NDArray[np.float32]]:
-        stages = stages_of("balanced", arrangement, part.shape, None)  # type: ignore[arg-type]
+        stages = stages_of("balanced", whole, part.shape, None)  # type: ignore[arg-type]
         return [plane.current for plane in stream(part, SIGMA, whole, stages, 1, lambda share: None)]
 
     first, last = 6, 80

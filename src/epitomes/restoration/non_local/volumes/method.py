@@ -24,6 +24,7 @@ from epitomes.restoration.non_local.volumes.stream import Plane, Stage, Triple, 
 
 FAR, CLOSE = 20, 12  # pixels: side of the squares by which motion is searched, on pilots and on estimates
 PILOT_COST = 0.2  # of the time of a stage
+MOST_KEPT = 0.5  # share of the estimate before atoms
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def denoise_volume(
     else:
         arrangement = ARRANGEMENTS[planes]
     whole = measured(image, sigma, arrangement)
-    stages = stages_of(preset, arrangement, _shape(image), epitome)
+    stages = stages_of(preset, whole, _shape(image), epitome)
     total, done = PILOT_COST + sum(stage.cost for stage in stages), 0.0
 
     def advance(cost: float) -> None:
@@ -80,9 +81,9 @@ def measured(image: Array, sigma: float, arrangement: Arrangement) -> Whole:
     return Whole(mean, min(max(contrast, 0.5), 10.0), arrangement)
 
 
-def stages_of(preset: str, arrangement: Arrangement, shape: Triple, epitome: Epitome | None) -> list[Stage]:
+def stages_of(preset: str, whole: Whole, shape: Triple, epitome: Epitome | None) -> list[Stage]:
     """The stages of a preset, for a volume of some shape."""
-    groups, coding = arrangement.search.within(shape), arrangement.coding.within(shape)
+    groups, coding = whole.arrangement.search.within(shape), whole.arrangement.coding.within(shape)
     if preset == "fast":
         search, atoms = coded(groups, epitome)
         return [
@@ -101,7 +102,8 @@ def stages_of(preset: str, arrangement: Arrangement, shape: Triple, epitome: Epi
     if preset == "balanced":
         return first
     search, atoms = coded(coding, epitome)
-    return [*first, AtomsStage(atoms=atoms, search=search), FeedbackStage(search=groups)]
+    keep = min(MOST_KEPT, whole.contrast / 8)  # atoms pay where noise is strong
+    return [*first, AtomsStage(atoms=atoms, search=search, keep=keep), FeedbackStage(search=groups)]
 
 
 def stream(
@@ -170,7 +172,7 @@ def _slice(image: Array, plane: int, mean: float, sigma: float) -> Slice:
 def _first_stage(image: Array, sigma: float, arrangement: Arrangement, *, threads: int | None) -> Array:
     """What the trial of an arrangement does."""
     whole = measured(image, sigma, arrangement)
-    first = stages_of("balanced", arrangement, _shape(image), None)[:1]
+    first = stages_of("balanced", whole, _shape(image), None)[:1]
     planes = stream(image, sigma, whole, first, threads, lambda share: None)
     slices = [from_planar(plane.current[:, None], whole.mean, sigma, image.shape[1:], np.float64) for plane in planes]
     return np.stack(slices)

@@ -47,6 +47,7 @@ class LowRankStage:
 
     search: Search = Search()
     edge: float = 1.0
+    keep: float = 0.0
 
     @property
     def cost(self) -> float:
@@ -74,6 +75,7 @@ class FeedbackStage:
     looseness: float = 1.0
     share: float = 0.4
     trust: float = 0.56
+    keep: float = 0.0
 
     @property
     def cost(self) -> float:
@@ -106,6 +108,7 @@ class AtomsStage:
     strength: float = 2.2
     select_on_noisy: bool = False
     by_rank: bool = False
+    keep: float = 0.0
 
     @property
     def cost(self) -> float:

@@ -54,6 +54,11 @@ class Stage(Protocol):
         """Time it takes relative to other stages, about."""
         ...
 
+    @property
+    def keep(self) -> float:
+        """Share of the current estimate in the new one: two that err in different ways err less together."""
+        ...
+
     def matching(self, contrast: float) -> Matching:
         """How groups are found in a volume of this contrast, in units of the noise."""
         ...
@@ -121,7 +126,8 @@ def run_stage(
         advance(1 / len(grid))
         for k in range(total.shape[1]):
             plane = held[k].plane
-            yield replace(plane, current=_mean(total[:, k], weight[:, k], plane.current))
+            found = _mean(total[:, k], weight[:, k], plane.current)
+            yield replace(plane, current=found if stage.keep == 0 else found + stage.keep * (plane.current - found))
 
 
 @dataclass(frozen=True, eq=False)

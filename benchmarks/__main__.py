@@ -31,6 +31,7 @@ TABLES = {  # long: not part of `all`
     "scale": "benchmarks.scale",
     "real-noise": "benchmarks.real_noise.photos",
     "made-noise": "benchmarks.real_noise.made",
+    "raw-noise": "benchmarks.real_noise.raw",
     "fit-gate": "benchmarks.fit_gate",
 }
 # statements of the paper and of the documentation; not part of `all` either

@@ -25,7 +25,7 @@ from epitomes.cli.common import (
 )
 from epitomes.cli.errors import usage
 from epitomes.cli.help import NOISE, OUTPUT, examples
-from epitomes.cli.noise_options import Region, origin_of, require_one_noise
+from epitomes.cli.noise_options import Region, model_of, origin_of, require_one_noise
 from epitomes.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -110,11 +110,12 @@ class Job:
     def _estimate(self, file: Path, picture: Picture) -> Noise:
         from epitomes.noise import estimate_noise
 
+        model, offset = model_of(picture, self.poisson, self.offset)
         with progress(file.name) as callback:
             return estimate_noise(
                 picture.pixels,
-                model="poisson-gaussian" if self.poisson else "auto",
-                offset=self.offset,
+                model=model,
+                offset=offset,
                 channel_axis=picture.channel_axis,
                 spatial=picture.spatial,
                 callback=None if callback is None else lambda done, total: callback(done / total, "estimating"),

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from epitomes.noise.profile import Origin
 
     Estimate = Callable[[Picture], Noise]
+    Model = Literal["auto", "poisson-gaussian", "sensor"]
 
 LEAST_SIDE = 16  # pixels of a region
 NUMBERS = re.compile(r"[-+\d\s,.]+")
@@ -266,6 +267,16 @@ def naming(option: str, shots: Sequence[Path] = ()) -> Iterator[None]:
         raise CommandError(INPUT, f"{option} {shots[error.shot]}: {error.text}") from error
     except ValueError as error:
         raise CommandError(INPUT, f"{option}: {error}") from error
+
+
+def model_of(picture: Picture, poisson: bool, offset: float | None) -> tuple[Model, Sequence[float] | float | None]:
+    """Return the model to estimate, and its offset: that of the options, or of the sensor of a camera."""
+    from epitomes.formats.raw import black_levels
+
+    if poisson:
+        return "poisson-gaussian", offset
+    black = black_levels(picture)
+    return ("auto", None) if black is None else ("sensor", black)
 
 
 def load_noise(path: Path) -> tuple[Noise, Origin]:

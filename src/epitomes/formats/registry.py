@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 from epitomes.formats import (
     dicom,
+    dng,
     fits,
     jpeg,
     nifti,
@@ -57,7 +58,7 @@ class FolderFormat:
     alpha: bool = False
 
 
-RAW_SUFFIXES = (".dng", ".nef", ".cr2", ".cr3", ".arw", ".raf", ".orf", ".rw2", ".pef", ".srw", ".nrw", ".3fr", ".iiq")
+RAW_SUFFIXES = (".nef", ".cr2", ".cr3", ".arw", ".raf", ".orf", ".rw2", ".pef", ".srw", ".nrw", ".3fr", ".iiq")
 
 FORMATS: tuple[Format | FolderFormat, ...] = (
     Format("PNG", (".png",), png.read_png, png.write_png, photo.PhotoInfo, alpha=True),
@@ -93,7 +94,8 @@ FORMATS: tuple[Format | FolderFormat, ...] = (
     Format("NIfTI", (".nii",), nifti.read_nifti, nifti.write_nifti, nifti.NiftiInfo, spacing="TZYX"),
     Format("NIfTI", (".nii.gz",), nifti.read_nifti, nifti.write_nifti_gz, nifti.NiftiInfo, spacing="TZYX"),
     Format("DICOM", (".dcm", ".dicom"), dicom.read_dicom, instead=".nii or .tif"),
-    Format("camera RAW", RAW_SUFFIXES, raw.read_raw, instead=".tif"),
+    Format("DNG", (".dng",), raw.read_raw, dng.write_dng, raw.RawInfo),
+    Format("camera RAW", RAW_SUFFIXES, raw.read_raw, instead=".dng or .tif"),
     Format("video", (".mkv",), video.read_video, video.write_video, video.VideoInfo, spacing="T"),
     Format("video", (".mp4", ".m4v", ".mov", ".webm", ".avi"), video.read_video, instead=".mkv, which is lossless"),
 )

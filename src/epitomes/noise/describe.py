@@ -6,6 +6,8 @@ import dataclasses
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from epitomes.noise.planes import Floats
 
 if TYPE_CHECKING:
@@ -66,7 +68,7 @@ def _listed(values: Floats) -> Any:
 
 
 def _values(values: Floats) -> str:
-    if values.size == 1:
+    if values.size == 1 or (values.ndim == 1 and np.ptp(values) <= 1e-9 * np.abs(values).max()):
         return f"{values.flat[0]:.4g}"
     if values.ndim == 1 and values.size <= MAX_LISTED:
         *first, last = (f"{value:.4g}" for value in values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from epitomes.noise.combine import Estimate
 from epitomes.noise.doubts import Doubt
-from epitomes.noise.flat_patches import flat_patches
+from epitomes.noise.flat_patches import FlatPatches, flat_patches
 from epitomes.noise.gaussian import gaussian_noise, nothing
 from epitomes.noise.level_function import grows
 from epitomes.noise.planes import Plane
@@ -14,6 +14,9 @@ from epitomes.noise.poisson_gaussian import poisson_gaussian_noise
 def estimate_white(plane: Plane) -> Estimate:
     """Estimate white noise of a plane, with the model that its flat patches show."""
     found = flat_patches(plane)
-    if isinstance(found, Doubt):
-        return nothing(found)
+    return nothing(found) if isinstance(found, Doubt) else white_noise(found)
+
+
+def white_noise(found: FlatPatches) -> Estimate:
+    """The noise that flat patches show: Poisson-Gaussian if it grows with brightness."""
     return poisson_gaussian_noise(found) if grows(found.line, found.points) else gaussian_noise(found)

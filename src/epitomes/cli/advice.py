@@ -71,7 +71,7 @@ def after_denoise(line: CommandLine, goal: Path) -> Callable[[str], CommandLine 
     again = line.adding("-o", str(goal)).dropping("--sigma", takes_value=True).adding("--overwrite")
     reported = any(word.split("=")[0] == "--report" for word in line.words)
     return lambda kind: (
-        None if reported and kind not in ("growth", "no growth", "moved") else _step(kind, again, again, goal)
+        None if reported and kind not in ("growth", "no growth", "moved", "rician") else _step(kind, again, again, goal)
     )
 
 
@@ -94,6 +94,8 @@ def _step(kind: str, same: CommandLine, denoise: CommandLine, goal: Path) -> Com
         return same.adding("--no-merge")
     if kind == "growth":
         return same.adding("--poisson")
+    if kind == "rician" and "--rician" not in same.words:
+        return same.dropping("--poisson").adding("--rician")
     if kind == "no growth":
         return same.dropping("--poisson").dropping("--offset", takes_value=True)
     return denoise.adding("--report", str(_page(goal)))

@@ -111,7 +111,7 @@ class Job:
         from epitomes.restoration.masks import as_mask, filled
 
         pixels, layout = picture.pixels, picture.layout
-        model, offset = model_of(picture, self.noise.poisson, self.noise.offset)
+        model, offset = model_of(picture, self.noise.poisson, self.noise.rician, self.noise.offset)
         return estimate_noise(
             pixels if self.mask is None else filled(pixels, as_mask(self.mask, layout), layout),
             model=model,

@@ -25,7 +25,7 @@ from epitomes.cli.common import (
 )
 from epitomes.cli.errors import usage
 from epitomes.cli.help import NOISE, OUTPUT, examples
-from epitomes.cli.noise_options import Region, model_of, origin_of, require_one_noise
+from epitomes.cli.noise_options import Region, Rician, model_of, origin_of, require_one_noise
 from epitomes.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def noise(
         list[Path], typer.Argument(metavar="FILES", help='images or patterns such as "scans/*.tif", - for stdin')
     ],
     poisson: Poisson = False,
+    rician: Rician = False,
     offset: Offset = None,
     region: Annotated[
         str | None,
@@ -70,7 +71,7 @@ def noise(
     No clean image is needed. Prints the noise level with its 90 % interval, reasons for doubt, and whether the noise of
     neighbouring pixels is correlated.
     """
-    require_one_noise({"--poisson": poisson, "--from": region}, offset)
+    require_one_noise({"--poisson": poisson, "--rician": rician, "--from": region}, offset)
     require_axes(axes)
     files = files_of(images)
     if save is not None:
@@ -78,7 +79,7 @@ def noise(
             raise usage(f"--save takes one image, got {len(files)}: run it for one of them")
         require_goal(save, overwrite, option="--save")
     flat = None if region is None else Region.parse("--from", region)
-    job = Job(poisson, offset, flat, save, overwrite, axes, max_pixels, context.obj, images)
+    job = Job(poisson, rician, offset, flat, save, overwrite, axes, max_pixels, context.obj, images)
     each(files, job.run, done="examined", json=json)
 
 
@@ -87,6 +88,7 @@ class Job:
     """What the options ask for, the same for every file."""
 
     poisson: bool
+    rician: bool
     offset: float | None
     region: Region | None
     save: Path | None
@@ -110,7 +112,7 @@ class Job:
     def _estimate(self, file: Path, picture: Picture) -> Noise:
         from epitomes.noise import estimate_noise
 
-        model, offset = model_of(picture, self.poisson, self.offset)
+        model, offset = model_of(picture, self.poisson, self.rician, self.offset)
         with progress(file.name) as callback:
             return estimate_noise(
                 picture.pixels,

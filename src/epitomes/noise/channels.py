@@ -10,6 +10,7 @@ from epitomes.noise.flat_patches import FlatPatches, flat_patches
 from epitomes.noise.gaussian import estimate_gaussian, nothing
 from epitomes.noise.planes import Plane
 from epitomes.noise.poisson_gaussian import estimate_poisson_gaussian, poisson_gaussian_noise
+from epitomes.noise.rician import estimate_rician
 from epitomes.noise.shared_line import with_shared_line
 from epitomes.noise.white import white_noise
 
@@ -23,6 +24,8 @@ def of_channels(model: str, planes: Iterable[Plane], offsets: Offsets) -> list[E
             return [estimate_gaussian(plane) for plane in planes]
         case "poisson-gaussian":
             return [estimate_poisson_gaussian(plane, zero) for plane, zero in zip(planes, offsets, strict=True)]
+        case "rician":
+            return [estimate_rician(plane) for plane in planes]
         case "sensor":
             return _of_sensor(planes, offsets)
     return _as_seen(planes)

@@ -24,7 +24,7 @@ def in_words(noise: Noise) -> str:
         return "no noise"
     interval = "" if noise.interval is None else f" (90 % interval {_span(*noise.interval)})"
     if not noise.gain.any():
-        kind = "Gaussian" if noise.is_white else "correlated Gaussian"
+        kind = "Rician" if noise.magnitude else "Gaussian" if noise.is_white else "correlated Gaussian"
         varying = "" if noise.blocks is None or len(noise.blocks.level) == 1 else f", {_varying(noise.blocks.level)}"
         return f"{kind}, sigma {_values(noise.sigma)}{varying}{interval}"
     gain = "" if noise.gain_interval is None else f" (90 % interval {_span(*noise.gain_interval)})"
@@ -38,7 +38,7 @@ def in_values(noise: Noise) -> dict[str, Any]:
     """The noise as values for JSON; large arrays are replaced by their shapes."""
     arrays = {name: getattr(noise, name) for name in ("sigma", "gain", "offset", "brightness", "spectrum")}
     return {
-        "model": "poisson-gaussian" if noise.gain.any() else "gaussian",
+        "model": "rician" if noise.magnitude else "poisson-gaussian" if noise.gain.any() else "gaussian",
         "level": noise.level,
         **{name: None if value is None else _listed(value) for name, value in arrays.items()},
         "blocks": None if noise.blocks is None else _shape_of(noise.blocks),

@@ -19,13 +19,13 @@ from epitomes.noise.planes import MAX_PLANES, Plane, evenly_spaced, require_side
 
 Callback = Callable[[int, int], object]
 
-MODELS = ("auto", "gaussian", "poisson-gaussian", "sensor", "correlated")
+MODELS = ("auto", "gaussian", "poisson-gaussian", "sensor", "rician", "correlated")
 
 
 def estimate_noise(
     image: ArrayLike,
     *,
-    model: Literal["auto", "gaussian", "poisson-gaussian", "sensor", "correlated"] = "auto",
+    model: Literal["auto", "gaussian", "poisson-gaussian", "sensor", "rician", "correlated"] = "auto",
     offset: ArrayLike | None = None,
     channel_axis: int | None = None,
     spatial: int | None = None,
@@ -40,10 +40,11 @@ def estimate_noise(
     image : array_like
         Grey image ``(H, W)``, volume ``(D, H, W)`` or, with `channel_axis`, a multichannel array. Any real dtype and
         scale.
-    model : {"auto", "gaussian", "poisson-gaussian", "sensor", "correlated"}, optional
+    model : {"auto", "gaussian", "poisson-gaussian", "sensor", "rician", "correlated"}, optional
         "gaussian" is white noise of one level. "poisson-gaussian" is white noise that grows with brightness as that of
         counted light does; it needs brightness that is linear in light (no gamma correction) and not clipped.
         "sensor" is the same with one gain and read noise for all channels, as the colours of a Bayer sensor have it.
+        "rician" is the noise of magnitude MR images.
         "correlated" is the noise of photographs, scans and resized or compressed images, whose neighbouring pixels
         and colours have similar noise, with any level over brightness. By default the image decides.
     offset : float or sequence of float, optional

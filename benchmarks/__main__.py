@@ -32,6 +32,7 @@ TABLES = {  # long: not part of `all`
     "real-noise": "benchmarks.real_noise.photos",
     "made-noise": "benchmarks.real_noise.made",
     "raw-noise": "benchmarks.real_noise.raw",
+    "star-field": "benchmarks.real_noise.stars",
     "fit-gate": "benchmarks.fit_gate",
 }
 # statements of the paper and of the documentation; not part of `all` either

@@ -8,6 +8,7 @@ from epitomes.noise.combine import Estimate
 from epitomes.noise.doubts import Doubt
 from epitomes.noise.flat_patches import FlatPatches, flat_patches
 from epitomes.noise.gaussian import estimate_gaussian, nothing
+from epitomes.noise.overscan import overscan_noise
 from epitomes.noise.planes import Plane
 from epitomes.noise.poisson_gaussian import estimate_poisson_gaussian, poisson_gaussian_noise
 from epitomes.noise.rician import estimate_rician
@@ -33,6 +34,9 @@ def of_channels(model: str, planes: Iterable[Plane], offsets: Offsets) -> list[E
 
 def _as_seen(planes: Iterable[Plane]) -> list[Estimate]:
     """The model that flat patches show, with a line that all channels share if there is one."""
+    planes = list(planes)
+    if len(planes) == 1 and (of_frame := overscan_noise(planes[0])) is not None:
+        return [of_frame]
     found = [flat_patches(plane) for plane in planes]
     measured = [each for each in found if isinstance(each, FlatPatches)]
     shared = with_shared_line(measured)

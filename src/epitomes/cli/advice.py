@@ -61,9 +61,12 @@ def after_noise(line: CommandLine, goal: Path) -> Callable[[str], CommandLine]:
     """Return what to try after `epitomes noise`, for each kind of doubt; `goal` is the image to write."""
     renamed = (re.sub("^--from(?==|$)", "--noise-from", word) for word in line.words[1:])
     denoise = CommandLine(("denoise", *renamed)).dropping("--save", takes_value=True)
-    denoise = denoise.dropping("--json").dropping("--overwrite").adding("-o", str(goal))
+    for flag in ("--json", "--overwrite", "--draw", "--no-draw"):
+        denoise = denoise.dropping(flag)
+    denoise = denoise.adding("-o", str(goal))
     denoise = denoise.adding("--overwrite") if goal.exists() or _page(goal).exists() else denoise
-    return lambda kind: _step(kind, line.dropping("--save", takes_value=True), denoise, goal)
+    same = line.dropping("--save", takes_value=True).dropping("--report", takes_value=True)
+    return lambda kind: _step(kind, same, denoise, goal)
 
 
 def after_denoise(line: CommandLine, goal: Path) -> Callable[[str], CommandLine | None]:

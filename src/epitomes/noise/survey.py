@@ -20,6 +20,8 @@ from epitomes.noise.planes import Floats, standardise
 
 SHARE = 0.05  # of the blocks, the flattest
 MIN_WIDTH = 32  # pixels; smaller images have too few blocks for a spectrum
+MIN_BLOCKS = 100
+CONSTANT = 0.01  # of the energy of typical blocks: those with less are margins, captions and saturated areas
 N_MODEL = 48  # points of the curve of the model
 LAGS = 4  # pixels
 MOST_TEXTURE = 3.0  # times the level of the model: higher points are texture alone, and would make the others small
@@ -80,7 +82,12 @@ def _flat_blocks(plane: Array, number: int, noise: Noise) -> FlatBlocks | None:
         one = {name: value[number] if value.ndim == 1 and value.size > 1 else value for name, value in parts.items()}
         even = Noise(**one, magnitude=noise.magnitude).stabilise(plane).image
     values = np.asarray((even - even.mean()) / even.std(), np.float32)
-    return measure(Blocks.of(values[None], np.asarray(plane, np.float32)), SHARE)
+    blocks = Blocks.of(values[None], np.asarray(plane, np.float32))
+    energy = np.square(blocks.coefficients[:, 1:, 0]).sum(axis=1)
+    varying = energy > CONSTANT * np.median(energy)
+    if varying.sum() < MIN_BLOCKS:
+        return None
+    return measure(Blocks(blocks.coefficients[varying], blocks.brightness[varying]), SHARE)
 
 
 def _points(plane: Array, noise: Noise, blocks: FlatBlocks | None) -> tuple[Floats, Floats]:

@@ -131,8 +131,10 @@ def noise_from(values: Any) -> Noise:
         for name in ARRAYS
     }
     parts, estimated, magnitude = values["parts"], values["estimated"], values["magnitude"]
-    if not isinstance(parts, list) or not isinstance(estimated, bool) or not isinstance(magnitude, bool):
-        raise ValueError("parts must be a list, and estimated and magnitude true or false")
+    if not isinstance(parts, list) or not isinstance(estimated, bool):
+        raise ValueError("parts must be a list, and estimated true or false")
+    if not isinstance(magnitude, bool):
+        raise ValueError("magnitude must be true or false")
     return Noise(
         **arrays,
         blocks=_blocks(values["blocks"]),

@@ -58,7 +58,7 @@ ReadNoise = Annotated[
 ]
 Rician = Annotated[
     bool,
-    typer.Option("--rician", help="noise of magnitude MR images; its level is estimated", rich_help_panel=NOISE),
+    typer.Option("--rician", help="estimate the Rician noise of magnitude MR images", rich_help_panel=NOISE),
 ]
 Burst = Annotated[
     list[Path] | None,

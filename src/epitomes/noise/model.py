@@ -224,7 +224,7 @@ class Noise:
         --------
         >>> from epitomes import Noise
         >>> Noise.rician(20.0).std([[0.0, 40.0, 1000.0]]).round(1)
-        array([[13.1, 18.7, 20. ]])
+        array([[13.1, 18.3, 20. ]])
         """
         return cls(sigma=as_parameter("sigma", sigma, zero=False), magnitude=True)
 
@@ -277,7 +277,7 @@ class Noise:
         >>> from epitomes import Noise
         >>> from epitomes.noise import BlockSpectrum
         >>> Noise.from_blocks(BlockSpectrum.white(25.0, n_channels=3))
-        <Noise: correlated Gaussian, sigma 5, 5 and 5 per channel>
+        <Noise: correlated Gaussian, sigma 5>
         """
         return cls(sigma=blocks.sigma if blocks.n_channels > 1 else blocks.sigma[0], blocks=blocks)
 

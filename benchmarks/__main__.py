@@ -33,6 +33,8 @@ TABLES = {  # long: not part of `all`
     "race-volume": "benchmarks.races.volume",
     "race-video": "benchmarks.races.video",
     "made-noise": "benchmarks.real_noise.made",
+    "raw-noise": "benchmarks.real_noise.raw",
+    "star-field": "benchmarks.real_noise.stars",
     "fit-gate": "benchmarks.fit_gate",
 }
 # statements of the paper and of the documentation; not part of `all` either

@@ -25,7 +25,28 @@ def test_a_grey_image(tmp_path: Path, rng: np.random.Generator, run: Run) -> Non
     assert (code, err) == (0, "") and out.startswith(f"{tmp_path / 'a.tif'}: {found.describe()}\n")
     assert "confidence: high" in out and "correlation of neighbouring pixels: " in out and "try:" not in out
     facts = json.loads(run("noise", tmp_path / "a.tif", "--json")[1])
-    assert facts == {"input": str(tmp_path / "a.tif"), "profile": None, **found.as_dict()}
+    assert facts == {"input": str(tmp_path / "a.tif"), "profile": None, "report": None, **found.as_dict()}
+
+
+def test_charts_are_drawn_if_asked_and_on_a_page(tmp_path: Path, rng: np.random.Generator, run: Run) -> None:
+    colours = 100 + 5 * rng.standard_normal((64, 64, 3))
+    write(tmp_path / "a.npy", colours)
+    _, plain, _ = run("noise", tmp_path / "a.npy")
+    assert "level over brightness" not in plain  # not a terminal
+    code, out, err = run("noise", tmp_path / "a.npy", "--draw", "--report", tmp_path / "a.html")
+    assert (code, err) == (0, "") and out.startswith(plain)
+    assert "green: level over brightness" in out and out.count("spectrum") == 3 and "●" in out
+    assert "<svg" in (tmp_path / "a.html").read_text() and f"report in {tmp_path / 'a.html'}" in out
+    code, _, err = run("noise", tmp_path / "a.npy", "--report", tmp_path / "a.html")
+    assert code == 2 and "exists" in err
+
+
+def test_magnitudes(tmp_path: Path, rng: np.random.Generator, run: Run) -> None:
+    write(tmp_path / "a.npy", np.hypot(*rng.standard_normal((2, 64, 64))) + 0.0)
+    code, out, _ = run("noise", tmp_path / "a.npy", "--rician")
+    assert code == 0 and "Rician, sigma 1.0" in out.replace("0.99", "1.0").replace("0.98", "1.0")
+    code, _, err = run("noise", tmp_path / "a.npy", "--rician", "--poisson")
+    assert code == 2 and "exclude each other" in err
 
 
 def test_doubts_are_a_list_with_next_steps(tmp_path: Path, rng: np.random.Generator, run: Run) -> None:

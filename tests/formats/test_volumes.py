@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from format_cases import changed
 
-from epitomes.formats import Picture, mosaic, planes, read, write
+from epitomes.formats import Picture, read, write
 
 # NIfTI and DICOM
 
@@ -143,23 +143,6 @@ def test_plain_zarr_array(tmp_path: Path, rng: np.random.Generator) -> None:
     assert array.shape == pixels.shape
     assert read(tmp_path / "a.zarr").axes == "TYX"
     np.testing.assert_array_equal(read(tmp_path / "a.zarr").pixels, pixels)
-
-
-def test_raw_gives_linear_bayer_planes(tmp_path: Path, rng: np.random.Generator) -> None:
-    pytest.importorskip("rawpy", reason="rawpy is not installed")
-    sensor = rng.integers(200, 16000, (64, 96), dtype=np.uint16)
-    (tmp_path / "a.dng").write_bytes(cases.dng(sensor))
-    picture = read(tmp_path / "a.dng")
-    assert (picture.axes, picture.pixels.shape, picture.pixels.dtype) == ("CYX", (4, 32, 48), np.uint16)
-    np.testing.assert_array_equal(picture.pixels[0], sensor[::2, ::2])  # red, as the sensor gave it
-    np.testing.assert_array_equal(picture.pixels[3], sensor[1::2, 1::2])
-    info = picture.metadata
-    assert info is not None and (info.colours, info.white) == ("RGGB", 16383.0) and info.black == (256.0,) * 4
-    np.testing.assert_array_equal(mosaic(picture), sensor)
-    assert len(list(planes(picture))) == 4 and "RGGB" in picture.notes[0]
-    losses = write(tmp_path / "a.tif", picture)
-    assert "camera" in losses[0]
-    np.testing.assert_array_equal(read(tmp_path / "a.tif").pixels, picture.pixels)
 
 
 def test_times_of_frames_and_titles_pass(tmp_path: Path, rng: np.random.Generator) -> None:

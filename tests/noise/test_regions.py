@@ -58,13 +58,15 @@ def test_the_sentence_has_the_levels_and_the_share(rng: np.random.Generator) -> 
 
 
 def test_the_air_of_a_magnitude_image(rng: np.random.Generator) -> None:
-    """Without signal, magnitudes are Rayleigh: their noise is 0.655 of that in the body, and grows with brightness."""
+    """Without signal, magnitudes are Rayleigh: their noise is 0.655 of that in the body, which is one model, Rician."""
     body = (X - 0.5) ** 2 / 0.35**2 + (Y - 0.5) ** 2 / 0.42**2 < 1
     signal = np.where(body, 120 + 40 * np.cos(9 * X) * np.sin(7 * Y), 0.0)
     real, imaginary = 8 * rng.standard_normal((2, SIDE, SIDE))
-    found = estimate_noise(np.hypot(signal + real, imaginary))
-    assert found.level == pytest.approx(8, rel=0.06) and not found.gain.any()
-    assert "(5.2" in says_regions(found)
+    noisy = np.hypot(signal + real, imaginary)
+    found = estimate_noise(noisy)
+    assert found.magnitude and found.level == pytest.approx(8, rel=0.06) and not says_regions(found)
+    gaussian = estimate_noise(noisy, model="gaussian")
+    assert gaussian.level == pytest.approx(8, rel=0.06) and "(5.2" in says_regions(gaussian)
 
 
 @pytest.mark.parametrize("sigma", [1.0, 10.0])

@@ -61,9 +61,12 @@ def after_noise(line: CommandLine, goal: Path) -> Callable[[str], CommandLine]:
     """Return what to try after `epitomes noise`, for each kind of doubt; `goal` is the image to write."""
     renamed = (re.sub("^--from(?==|$)", "--noise-from", word) for word in line.words[1:])
     denoise = CommandLine(("denoise", *renamed)).dropping("--save", takes_value=True)
-    denoise = denoise.dropping("--json").dropping("--overwrite").adding("-o", str(goal))
+    for flag in ("--json", "--overwrite", "--draw", "--no-draw"):
+        denoise = denoise.dropping(flag)
+    denoise = denoise.adding("-o", str(goal))
     denoise = denoise.adding("--overwrite") if goal.exists() or _page(goal).exists() else denoise
-    return lambda kind: _step(kind, line.dropping("--save", takes_value=True), denoise, goal)
+    same = line.dropping("--save", takes_value=True).dropping("--report", takes_value=True)
+    return lambda kind: _step(kind, same, denoise, goal)
 
 
 def after_denoise(line: CommandLine, goal: Path) -> Callable[[str], CommandLine | None]:
@@ -71,7 +74,7 @@ def after_denoise(line: CommandLine, goal: Path) -> Callable[[str], CommandLine 
     again = line.adding("-o", str(goal)).dropping("--sigma", takes_value=True).adding("--overwrite")
     reported = any(word.split("=")[0] == "--report" for word in line.words)
     return lambda kind: (
-        None if reported and kind not in ("growth", "no growth", "moved") else _step(kind, again, again, goal)
+        None if reported and kind not in ("growth", "no growth", "moved", "rician") else _step(kind, again, again, goal)
     )
 
 
@@ -94,6 +97,8 @@ def _step(kind: str, same: CommandLine, denoise: CommandLine, goal: Path) -> Com
         return same.adding("--no-merge")
     if kind == "growth":
         return same.adding("--poisson")
+    if kind == "rician" and "--rician" not in same.words:
+        return same.dropping("--poisson").adding("--rician")
     if kind == "no growth":
         return same.dropping("--poisson").dropping("--offset", takes_value=True)
     return denoise.adding("--report", str(_page(goal)))

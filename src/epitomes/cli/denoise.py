@@ -32,7 +32,17 @@ from epitomes.cli.common import (
 from epitomes.cli.denoise_file import Job
 from epitomes.cli.errors import usage
 from epitomes.cli.help import ADVANCED, METHOD, OUTPUT, examples
-from epitomes.cli.noise_options import Burst, DarkOffset, Gain, Merge, NoiseFrom, NoiseOptions, ReadNoise, Strength
+from epitomes.cli.noise_options import (
+    Burst,
+    DarkOffset,
+    Gain,
+    Merge,
+    NoiseFrom,
+    NoiseOptions,
+    ReadNoise,
+    Rician,
+    Strength,
+)
 
 if TYPE_CHECKING:
     from epitomes.epitome import Epitome
@@ -88,6 +98,7 @@ def denoise(
     burst: Burst = None,
     merge: Merge = None,
     poisson: Poisson = False,
+    rician: Rician = False,
     gain: Gain = None,
     offset: DarkOffset = None,
     read_noise: ReadNoise = None,
@@ -209,6 +220,7 @@ def denoise(
         sigma=level,
         profile=noise,
         poisson=poisson,
+        rician=rician,
         offset=offset,
         gain=gain,
         read_noise=read_noise,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from epitomes.cli.advice import CommandLine, after_denoise, doubts
 from epitomes.cli.common import Result, read_any, require_picture_goal
 from epitomes.cli.errors import INPUT, CommandError, tell, usage
-from epitomes.cli.noise_options import NoiseOptions
+from epitomes.cli.noise_options import NoiseOptions, model_of
 from epitomes.cli.progress import Callback, progress
 
 if TYPE_CHECKING:
@@ -107,15 +107,16 @@ class Job:
         return self._result(restored, picture, file, goal, data)
 
     def _estimate(self, picture: Picture, callback: Callback | None) -> Noise:
-        """Estimate the noise as `restore` does, or by the Poisson-Gaussian model."""
+        """Estimate the noise as `restore` does, or by the model that the options name."""
         from epitomes.noise import estimate_noise
         from epitomes.restoration.masks import as_mask, filled
 
         pixels, layout = picture.pixels, picture.layout
+        model, offset = model_of(picture, self.noise.poisson, self.noise.rician, self.noise.offset)
         return estimate_noise(
             pixels if self.mask is None else filled(pixels, as_mask(self.mask, layout), layout),
-            model="poisson-gaussian" if self.noise.poisson else "auto",
-            offset=self.noise.offset,
+            model=model,
+            offset=offset,
             channel_axis=picture.channel_axis,
             spatial=picture.spatial,
             callback=None

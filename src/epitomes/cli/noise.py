@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -26,7 +27,7 @@ from epitomes.cli.common import (
 )
 from epitomes.cli.errors import usage
 from epitomes.cli.help import NOISE, OUTPUT, examples
-from epitomes.cli.noise_options import Region, origin_of, require_one_noise
+from epitomes.cli.noise_options import Region, Rician, model_of, origin_of, require_one_noise
 from epitomes.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -35,12 +36,13 @@ if TYPE_CHECKING:
     from epitomes.noise import Noise
 
 EXAMPLES = examples(
-    "noise photo.png",
+    "noise photo.png --report noise.html",
     "noise stack.ome.tif --poisson --json",
     "noise scan.tif --save scanner.json",
     "noise photo.png --from 40,60,64,64 --save camera.json",
 )
 
+COLOURS = ("red", "green", "blue")
 MOST_LISTED = 8  # values of channels or planes; of more, the range
 
 
@@ -51,6 +53,7 @@ def noise(
         typer.Argument(metavar="FILES", help='images, directories or patterns such as "scans/*.tif", - for stdin'),
     ],
     poisson: Poisson = False,
+    rician: Rician = False,
     offset: Offset = None,
     region: Annotated[
         str | None,
@@ -61,6 +64,21 @@ def noise(
     save: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help='noise profile for "epitomes denoise --noise"', rich_help_panel=OUTPUT),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="HTML", help="page with the level over brightness, spectrum and correlation", rich_help_panel=OUTPUT
+        ),
+    ] = None,
+    draw: Annotated[
+        bool | None,
+        typer.Option(
+            "--draw/--no-draw",
+            help="draw the same in the terminal [default: if the output is one]",
+            show_default=False,
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     json: Json = False,
     overwrite: Overwrite = False,
@@ -73,26 +91,45 @@ def noise(
     No clean image is needed. Prints the noise level with its 90 % interval, reasons for doubt, and whether the noise of
     neighbouring pixels is correlated.
     """
-    require_one_noise({"--poisson": poisson, "--from": region}, offset)
+    require_one_noise({"--poisson": poisson, "--rician": rician, "--from": region}, offset)
     require_axes(axes)
     files = files_of(images)
-    if save is not None:
-        if len(files) > 1:
-            raise usage(f"--save takes one image, got {len(files)}: run it for one of them")
-        require_goal(save, overwrite, option="--save")
+    for option, path in (("--save", save), ("--report", report)):
+        if path is not None:
+            if len(files) > 1:
+                raise usage(f"{option} takes one image, got {len(files)}: run it for one of them")
+            require_goal(path, overwrite, option=option)
     flat = None if region is None else Region.parse("--from", region)
-    job = Job(poisson, offset, flat, save, overwrite, axes, series, max_pixels, context.obj, images)
+    shown = (sys.stdout.isatty() and not json) if draw is None else draw
+    job = Job(
+        poisson=poisson,
+        rician=rician,
+        offset=offset,
+        region=flat,
+        save=save,
+        report=report,
+        draw=shown,
+        overwrite=overwrite,
+        axes=axes,
+        series=series,
+        max_pixels=max_pixels,
+        line=context.obj,
+        names=images,
+    )
     each(files, job.run, done="examined", json=json)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Job:
     """What the options ask for, the same for every file."""
 
     poisson: bool
+    rician: bool
     offset: float | None
     region: Region | None
     save: Path | None
+    report: Path | None
+    draw: bool
     overwrite: bool
     axes: str | None
     series: str | None
@@ -108,17 +145,40 @@ class Job:
             from epitomes.noise.profile import write_profile
 
             write_profile(found, self.save, overwrite=self.overwrite, origin=origin_of(picture))
-        facts = {"input": str(file), "profile": None if self.save is None else str(self.save), **found.as_dict()}
-        return Result("\n".join(self._lines(file, found, picture.layout)), facts)
+        lines = self._lines(file, found, picture.layout)
+        if self.draw or self.report is not None:
+            lines += self._drawn(found, picture)
+        facts = {
+            "input": str(file),
+            "profile": None if self.save is None else str(self.save),
+            "report": None if self.report is None else str(self.report),
+            **found.as_dict(),
+        }
+        return Result("\n".join(lines), facts)
+
+    def _drawn(self, found: Noise, picture: Picture) -> list[str]:
+        """Write the page if it is wanted, and return the charts for the terminal."""
+        from epitomes.cli.noise_charts import charts
+        from epitomes.noise.survey import survey
+        from epitomes.reports.noise_page import write_noise_page
+
+        surveys = survey(picture.pixels, found, picture.layout, _names(picture))
+        lines = charts(surveys) if self.draw else []
+        if self.report is not None:
+            name = picture.name or str(self.names[0])
+            write_noise_page(self.report, found, surveys, name=name, command=str(self.line), overwrite=self.overwrite)
+            lines.append(f"  report in {self.report}")
+        return lines
 
     def _estimate(self, file: Path, picture: Picture) -> Noise:
         from epitomes.noise import estimate_noise
 
+        model, offset = model_of(picture, self.poisson, self.rician, self.offset)
         with progress(file.name) as callback:
             return estimate_noise(
                 picture.pixels,
-                model="poisson-gaussian" if self.poisson else "auto",
-                offset=self.offset,
+                model=model,
+                offset=offset,
                 channel_axis=picture.channel_axis,
                 spatial=picture.spatial,
                 callback=None if callback is None else lambda done, total: callback(done / total, "estimating"),
@@ -141,6 +201,16 @@ class Job:
         if self.save is not None:
             lines.append(f"  saved to {self.save}")
         return lines
+
+
+def _names(picture: Picture) -> list[str]:
+    """The names of the channels, if they are colours."""
+    from epitomes.formats.raw import RawInfo
+
+    if isinstance(picture.metadata, RawInfo):
+        return [f"{colour}, pixel {number}" for number, colour in enumerate(picture.metadata.colours, start=1)]
+    colours = picture.channel_axis is not None and picture.pixels.shape[picture.channel_axis] == len(COLOURS)
+    return list(COLOURS) if colours else []
 
 
 def _parts(found: Noise, layout: Layout) -> str:

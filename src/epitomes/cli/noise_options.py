@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from epitomes.noise.profile import Origin
 
     Estimate = Callable[[Picture], Noise]
+    Model = Literal["auto", "poisson-gaussian", "sensor", "rician"]
 
 LEAST_SIDE = 16  # pixels of a region
 NUMBERS = re.compile(r"[-+\d\s,.]+")
@@ -54,6 +55,10 @@ DarkOffset = Annotated[
 ReadNoise = Annotated[
     float | None,
     typer.Option(metavar="X", help="read noise of the camera, for --gain [default: 0]", rich_help_panel=NOISE),
+]
+Rician = Annotated[
+    bool,
+    typer.Option("--rician", help="estimate the Rician noise of magnitude MR images", rich_help_panel=NOISE),
 ]
 Burst = Annotated[
     list[Path] | None,
@@ -142,6 +147,7 @@ class NoiseOptions:
     sigma: float | None
     profile: Path | None
     poisson: bool
+    rician: bool
     offset: float | None
     gain: float | None
     read_noise: float | None
@@ -159,6 +165,7 @@ class NoiseOptions:
             "--sigma": self.sigma,
             "--noise": self.profile,
             "--poisson": self.poisson,
+            "--rician": self.rician,
             "--gain": self.gain is not None,
             "--noise-from": self.noise_from,
             "--burst": self.burst,
@@ -193,7 +200,7 @@ class NoiseOptions:
     def estimates(self) -> bool:
         """Whether the noise has to be estimated here, because it is not used as `restore` would find it."""
         sources = (self.sigma, self.profile, self.gain, self.noise_from, self.burst or None)
-        return self.poisson or (self.strength != 1 and all(each is None for each in sources))
+        return self.poisson or self.rician or (self.strength != 1 and all(each is None for each in sources))
 
     def apply(self, file: Path, picture: Picture, estimate: Estimate) -> tuple[Picture, Noise | None]:
         """Return the picture to denoise and its noise; None if --sigma sets it, or nothing is known."""
@@ -267,6 +274,18 @@ def naming(option: str, shots: Sequence[Path] = ()) -> Iterator[None]:
         raise CommandError(INPUT, f"{option} {shots[error.shot]}: {error.text}") from error
     except ValueError as error:
         raise CommandError(INPUT, f"{option}: {error}") from error
+
+
+def model_of(
+    picture: Picture, poisson: bool, rician: bool, offset: float | None
+) -> tuple[Model, Sequence[float] | float | None]:
+    """Return the model to estimate, and its offset: those of the options, or of the sensor of a camera."""
+    from epitomes.formats.raw import black_levels
+
+    if poisson or rician:
+        return "poisson-gaussian" if poisson else "rician", offset
+    black = black_levels(picture)
+    return ("auto", None) if black is None else ("sensor", black)
 
 
 def load_noise(path: Path) -> tuple[Noise, Origin]:

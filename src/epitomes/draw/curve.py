@@ -77,9 +77,10 @@ def svg_curve(
     log_y: bool = False,
     width: int = 640,
     height: int = 360,
+    include_y: Sequence[float] = (),
 ) -> Markup:
-    """Draw a line chart as SVG for a page."""
-    chart = _layout(series, title, x_label, y_label, log_x, log_y, width, height)
+    """Draw a line chart as SVG for a page; the vertical axis reaches the values `include_y`, too."""
+    chart = _layout(series, title, x_label, y_label, log_x, log_y, width, height, include_y)
     values = {"width": width, "height": height, "strokes": chart.strokes, "labels": chart.labels}
     return fragment("chart.svg", {**values, "description": _description(series, title)})
 
@@ -118,6 +119,7 @@ def _layout(
     log_y: bool,
     width: int,
     height: int,
+    include_y: Sequence[float] = (),
 ) -> _Chart:
     if not series:
         raise ValueError("a chart needs at least one series")
@@ -125,7 +127,7 @@ def _layout(
         if len(one.x) != len(one.y) or not len(one.x):
             raise ValueError(f"series {one.label!r} needs as many y as x, at least one; got {len(one.x)}, {len(one.y)}")
     across = axis([x for one in series for x in one.x], log=log_x, n_ticks=max(2, width // 90))
-    up = axis([y for one in series for y in one.y], log=log_y, n_ticks=max(2, height // 55))
+    up = axis([*include_y, *(y for one in series for y in one.y)], log=log_y, n_ticks=max(2, height // 55))
     chart = _Chart()
     chart.labels.append(_Label((width / 2, 20), title, size=15))
     top = 34 + _add_legend(chart, series, width)

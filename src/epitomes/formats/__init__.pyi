@@ -15,6 +15,8 @@ from .picture import Metadata as Metadata
 from .picture import Picture as Picture
 from .picture import as_picture as as_picture
 from .png import encode_png as encode_png
+from .raw import RawInfo as RawInfo
+from .raw import bayer_planes as bayer_planes
 from .raw import mosaic as mosaic
 from .series import Series as Series
 from .writing import require_format as require_format

@@ -10,6 +10,7 @@ from epitomes.formats import (
     bitmaps,
     dicom,
     dicom_write,
+    dng,
     fits,
     jpeg,
     jpeg2000,
@@ -66,7 +67,7 @@ class FolderFormat:
     alpha: bool = False
 
 
-RAW_SUFFIXES = (".dng", ".nef", ".cr2", ".cr3", ".arw", ".raf", ".orf", ".rw2", ".pef", ".srw", ".nrw", ".3fr", ".iiq")
+RAW_SUFFIXES = (".nef", ".cr2", ".cr3", ".arw", ".raf", ".orf", ".rw2", ".pef", ".srw", ".nrw", ".3fr", ".iiq")
 
 _PHOTO = photo.PhotoInfo
 
@@ -151,7 +152,8 @@ FORMATS: tuple[Format | FolderFormat, ...] = (
         alpha=True,
         begins=jpeg2000.is_jpeg2000,
     ),
-    Format("camera RAW", RAW_SUFFIXES, raw.read_raw, instead=".tif"),
+    Format("DNG", (".dng",), raw.read_raw, dng.write_dng, raw.RawInfo),
+    Format("camera RAW", RAW_SUFFIXES, raw.read_raw, instead=".dng or .tif"),
     Format(
         "video",
         (".mkv",),

@@ -14,6 +14,7 @@ from epitomes.formats._quiet import quiet
 from epitomes.formats.errors import ImageFileError, named
 from epitomes.formats.folders import write_folder
 from epitomes.formats.picture import Picture, as_picture, guessed_axes
+from epitomes.formats.raw import RawInfo, as_mosaic
 from epitomes.formats.registry import BY_SUFFIX, STREAM, FolderFormat, Format, format_to_write, suffix_of
 
 
@@ -138,6 +139,9 @@ def _fitted(picture: Picture, kind: Format | FolderFormat) -> tuple[Picture, tup
     said = "" if picture.metadata is None else picture.metadata.title
     if said and not (kind.carries and isinstance(picture.metadata, kind.carries)):
         losses.append(f"{kind.name} does not keep {said}")
+        if isinstance(picture.metadata, RawInfo):
+            losses.append(f"the file holds the Bayer mosaic {picture.metadata.colours}: use .dng to develop it")
+            picture = as_mosaic(picture)
     if not kind.axes and guessed_axes(picture.pixels.shape) != picture.axes:
         losses.append(f"{kind.name} does not keep the axes {picture.axes}: .npz does")
     if isinstance(kind, Format) and kind.loses is not None:

@@ -39,6 +39,7 @@ def over_channels(found: Sequence[Estimate]) -> Estimate:
         correlation=worst(measured) if measured else None,
         parts=_parts(found),
         estimated=True,
+        magnitude=all(each.noise.magnitude for each in found),
     )
     return Estimate(noise, gather([each.doubts for each in found], "channel"))
 
@@ -49,8 +50,10 @@ def over_planes(found: Sequence[Estimate]) -> Estimate:
     if 2 * len(correlated) > len(found):
         return _typical(correlated, found)
     found = [each for each in found if each.noise.blocks is None]
+    rician = [each for each in found if each.noise.magnitude]
     growing = [each for each in found if _has_gain(each)]
-    alike = growing if 2 * len(growing) > len(found) else [each for each in found if not _has_gain(each)]
+    alike = [each for each in found if not (_has_gain(each) or each.noise.magnitude)]
+    alike = next((some for some in (rician, growing) if 2 * len(some) > len(found)), alike or found)
     lows, highs = zip(*(_interval(each.noise) for each in alike), strict=True)
     gains = [each.noise.gain_interval for each in alike if each.noise.gain_interval is not None]
     noise = Noise(
@@ -59,6 +62,7 @@ def over_planes(found: Sequence[Estimate]) -> Estimate:
         gain_interval=(min(low for low, _ in gains), max(high for _, high in gains)) if gains else None,
         parts=_parts(found),
         estimated=True,
+        magnitude=all(each.noise.magnitude for each in alike),
     )
     return Estimate(noise, gather([each.doubts for each in found], "plane", majority=True))
 
@@ -71,7 +75,8 @@ def over_pictures(found: Sequence[Estimate], layout: Layout) -> Estimate:
     for name, stacked in _stacked(found).items():
         channels = () if layout.n_channels is None else (stacked[0].size,)
         values[name] = layout.original(stacked.reshape(*layout.stack_shape, *[1] * layout.spatial, *channels))
-    noise = Noise(**values, interval=(low, high), parts=_parts(found), estimated=True)
+    magnitude = all(each.noise.magnitude for each in found)
+    noise = Noise(**values, interval=(low, high), parts=_parts(found), estimated=True, magnitude=magnitude)
     return Estimate(noise, gather([each.doubts for each in found], layout.noun))
 
 

@@ -6,6 +6,8 @@ import dataclasses
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from epitomes.noise.planes import Floats
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ def in_words(noise: Noise) -> str:
         return "no noise"
     interval = "" if noise.interval is None else f" (90 % interval {_span(*noise.interval)})"
     if not noise.gain.any():
-        kind = "Gaussian" if noise.is_white else "correlated Gaussian"
+        kind = "Rician" if noise.magnitude else "Gaussian" if noise.is_white else "correlated Gaussian"
         varying = "" if noise.blocks is None or len(noise.blocks.level) == 1 else f", {_varying(noise.blocks.level)}"
         return f"{kind}, sigma {_values(noise.sigma)}{varying}{interval}"
     gain = "" if noise.gain_interval is None else f" (90 % interval {_span(*noise.gain_interval)})"
@@ -36,7 +38,7 @@ def in_values(noise: Noise) -> dict[str, Any]:
     """The noise as values for JSON; large arrays are replaced by their shapes."""
     arrays = {name: getattr(noise, name) for name in ("sigma", "gain", "offset", "brightness", "spectrum")}
     return {
-        "model": "poisson-gaussian" if noise.gain.any() else "gaussian",
+        "model": "rician" if noise.magnitude else "poisson-gaussian" if noise.gain.any() else "gaussian",
         "level": noise.level,
         **{name: None if value is None else _listed(value) for name, value in arrays.items()},
         "blocks": None if noise.blocks is None else _shape_of(noise.blocks),
@@ -66,7 +68,7 @@ def _listed(values: Floats) -> Any:
 
 
 def _values(values: Floats) -> str:
-    if values.size == 1:
+    if values.size == 1 or (values.ndim == 1 and np.ptp(values) <= 1e-9 * np.abs(values).max()):
         return f"{values.flat[0]:.4g}"
     if values.ndim == 1 and values.size <= MAX_LISTED:
         *first, last = (f"{value:.4g}" for value in values)

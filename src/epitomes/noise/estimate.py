@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
 import numpy as np
@@ -11,25 +10,23 @@ from numpy.typing import ArrayLike
 
 from epitomes.checks import Array, as_floats, one_of
 from epitomes.layout import Layout
+from epitomes.noise.channels import Offsets, of_channels
 from epitomes.noise.combine import Estimate, over_channels, over_pictures, over_planes
 from epitomes.noise.correlated import estimate_correlated
-from epitomes.noise.gaussian import estimate_gaussian
 from epitomes.noise.model import Noise
 from epitomes.noise.patch_rows import WIDTH
 from epitomes.noise.planes import MAX_PLANES, Plane, evenly_spaced, require_side, standardise
-from epitomes.noise.poisson_gaussian import estimate_poisson_gaussian
-from epitomes.noise.white import estimate_white
 
 Callback = Callable[[int, int], object]
 
-MODELS = ("auto", "gaussian", "poisson-gaussian", "correlated")
+MODELS = ("auto", "gaussian", "poisson-gaussian", "sensor", "rician", "correlated")
 
 
 def estimate_noise(
     image: ArrayLike,
     *,
-    model: Literal["auto", "gaussian", "poisson-gaussian", "correlated"] = "auto",
-    offset: float | None = None,
+    model: Literal["auto", "gaussian", "poisson-gaussian", "sensor", "rician", "correlated"] = "auto",
+    offset: ArrayLike | None = None,
     channel_axis: int | None = None,
     spatial: int | None = None,
     callback: Callback | None = None,
@@ -43,13 +40,16 @@ def estimate_noise(
     image : array_like
         Grey image ``(H, W)``, volume ``(D, H, W)`` or, with `channel_axis`, a multichannel array. Any real dtype and
         scale.
-    model : {"auto", "gaussian", "poisson-gaussian", "correlated"}, optional
+    model : {"auto", "gaussian", "poisson-gaussian", "sensor", "rician", "correlated"}, optional
         "gaussian" is white noise of one level. "poisson-gaussian" is white noise that grows with brightness as that of
         counted light does; it needs brightness that is linear in light (no gamma correction) and not clipped.
+        "sensor" is the same with one gain and read noise for all channels, as the colours of a Bayer sensor have it.
+        "rician" is the noise of magnitude MR images.
         "correlated" is the noise of photographs, scans and resized or compressed images, whose neighbouring pixels
         and colours have similar noise, with any level over brightness. By default the image decides.
-    offset : float, optional
-        Brightness without light, for the Poisson-Gaussian model: the mean of a dark frame. If None, it is estimated.
+    offset : float or sequence of float, optional
+        Brightness without light, for the Poisson-Gaussian and sensor models: the mean of a dark frame, or the black
+        level, one number or one per channel. If None, it is estimated.
     channel_axis : int, optional
         Axis of colours or channels. If None, no axis holds channels.
     spatial : int, optional
@@ -62,7 +62,8 @@ def estimate_noise(
     -------
     Noise
         The noise model. Channels are estimated one by one: Gaussian noise has the root mean square of their levels,
-        and there are parameters per channel if the noise of any channel grows with brightness. Of a volume, up to 32
+        and there are parameters per channel if the noise of any channel grows with brightness. They share a gain if
+        their noise lies on one line over brightness, as that of the colours of a sensor does. Of a volume, up to 32
         evenly spaced planes are estimated, and the medians taken over those with the more frequent model. A stack has
         parameters per picture. Without noise, the level is 0 and a doubt says why.
 
@@ -70,7 +71,7 @@ def estimate_noise(
     ------
     ValueError
         If the planes are smaller than 7 x 7 pixels (14 x 14 for the Poisson-Gaussian model), the array holds signals,
-        or `offset` is given for another model than the Poisson-Gaussian one.
+        or `offset` is given for a model without it.
 
     See Also
     --------
@@ -110,10 +111,9 @@ def estimate_noise(
     (5, True)
     """
     one_of("model", model, MODELS)
-    poisson = model == "poisson-gaussian"
-    if offset is not None and not poisson:
-        raise ValueError('offset belongs to model="poisson-gaussian": choose that model, or leave offset out')
-    zero = None if offset is None else float(as_floats("offset", offset, ndim=0))
+    counted = model in ("poisson-gaussian", "sensor")
+    if offset is not None and not counted:
+        raise ValueError('offset belongs to model="poisson-gaussian" and "sensor": choose one, or leave offset out')
     pixels = as_floats("image", image)
     layout = Layout.of(pixels.shape, channel_axis, spatial)
     if layout.spatial == 1:
@@ -121,29 +121,27 @@ def estimate_noise(
             f"noise cannot be estimated from signals (shape {pixels.shape}, one spatial axis): give its standard "
             "deviation as sigma"
         )
-    require_side(layout.picture_shape[: layout.spatial][-2:], 2 * WIDTH if poisson else WIDTH)
+    require_side(layout.picture_shape[: layout.spatial][-2:], 2 * WIDTH if counted else WIDTH)
     canonical = layout.canonical(pixels)
     done, total = 0, _count(layout)
-    of_plane: Callable[[Plane], Estimate] = estimate_gaussian if model == "gaussian" else estimate_white
-    if poisson:
-        of_plane = partial(estimate_poisson_gaussian, offset=zero)
+    offsets = _offsets(offset, layout.n_channels or 1)
 
-    def estimate(plane: Array) -> Estimate:
+    def told(planes: Iterable[Array]) -> Iterator[Plane]:
         nonlocal done
-        found = of_plane(standardise(plane))
-        done += 1
-        if callback is not None:
-            callback(done, total)
-        return found
+        for plane in planes:
+            yield standardise(plane)
+            done += 1
+            if callback is not None:
+                callback(done, total)
 
     def of_image(picture: Array) -> Estimate:
         if model in ("auto", "correlated"):
             correlated = estimate_correlated(picture, certain=model == "correlated")
             if correlated is not None:
                 return correlated
-        if layout.n_channels is None:
-            return estimate(picture)
-        return over_channels([estimate(picture[..., each]) for each in range(layout.n_channels)])
+        channels = [picture] if layout.n_channels is None else np.moveaxis(picture, -1, 0)
+        found = of_channels(model, told(channels), offsets)
+        return found[0] if layout.n_channels is None else over_channels(found)
 
     def of_picture(picture: Array) -> Estimate:
         if layout.spatial == 2:
@@ -152,6 +150,18 @@ def estimate_noise(
 
     found = [of_picture(canonical[place]) for place in layout.places()]
     return (over_pictures(found, layout) if layout.stack_shape else found[0]).finished()
+
+
+def _offsets(offset: ArrayLike | None, n_channels: int) -> Offsets:
+    """The offset of each channel, checked."""
+    if offset is None:
+        return [None] * n_channels
+    values = as_floats("offset", offset, dtype=np.float64)
+    if values.shape not in ((), (n_channels,)):
+        raise ValueError(
+            f"offset must be one number, or one for each of {n_channels} channels, got shape {values.shape}"
+        )
+    return [float(each) for each in np.broadcast_to(values, n_channels)]
 
 
 def _count(layout: Layout) -> int:

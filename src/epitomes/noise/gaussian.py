@@ -43,7 +43,7 @@ def gaussian_noise(found: FlatPatches) -> Estimate:
             floor = regions.noisier
         if floor.share < TEXTURED_SHARE:
             doubts.append(Doubt("texture", "Texture is everywhere: the noise may be weaker than estimated."))
-        if (ratio := math.sqrt(floor.variance) / _rounding_step(found.plane.pixels)) < ROUNDING_RATIO:
+        if (ratio := math.sqrt(floor.variance) / rounding_step(found.plane.pixels)) < ROUNDING_RATIO:
             text = f"The image is quantised: the noise is {ratio:.2f} of a rounding step, and mostly rounding."
             doubts.append(Doubt("quantised", text))
     sigma, error = scale * math.sqrt(floor.variance), floor.error / 2
@@ -62,7 +62,7 @@ def nothing(doubt: Doubt) -> Estimate:
     return Estimate(Noise(interval=(0.0, 0.0), estimated=True), (doubt,))
 
 
-def _rounding_step(pixels: Floats) -> float:
+def rounding_step(pixels: Floats) -> float:
     """The distance of neighbouring grey values if the image was rounded, otherwise nearly 0."""
     sample = pixels.ravel()[:: -(-pixels.size // SAMPLE)]
     values = np.unique(sample)

@@ -43,6 +43,7 @@ Shape = tuple[int, ...]
 Ratios = NDArray[np.float32]
 Limits = tuple[float, float]  # the values that dark and bright impulses may share
 
+CROSS = ((-1, 0), (1, 0), (0, -1), (0, 1))  # the four nearest pixels
 MIN_SIDE = 8  # pixels; in smaller planes nothing is found
 AGAIN = (0.0, 0.05)  # share of impulses from which there is a second round, and a third
 DIGITS, MOST = 6, 1e6  # decimals and largest values of distances in spreads: equal ones are equal in all units
@@ -55,6 +56,7 @@ TILE, CROWDED = (
     5.0,
 )  # side in pixels, and pairs in one tile for each pair that is expected of pixels drawn at random
 FOLLOWED = 0.06  # height of the neighbours, relative to that of an impulse
+FOOT = 0.1  # height of the lowest of four neighbours of a star, relative to that of its top
 PAIRED = 3.0  # so much less evidence is needed of dark impulses if there are bright ones, and the other way round
 
 # Impulses that share one value
@@ -252,6 +254,7 @@ class _Suspects:
     height: Ratios  # above the pixels two steps away
     lean: Ratios  # of the neighbours, above the pixels two steps away: they follow
     crowd: Ratios  # of the highest neighbour above the median of the neighbours
+    foot: Ratios  # of the lowest of four neighbours, above the pixels two steps away: that of a star is high
     twins: NDArray[np.int8]  # neighbours of the same value
 
     def __len__(self) -> int:
@@ -264,7 +267,13 @@ class _Suspects:
     @property
     def alone(self) -> Flags:
         """Whether no neighbour is high, and all of them together are not."""
-        return (self.crowd <= 0.25 * self.height + 2) & (np.abs(self.lean) <= 0.1 * self.height + 2)
+        steep = (self.crowd <= 0.25 * self.height + 2) & (np.abs(self.lean) <= 0.1 * self.height + 2)
+        return steep & ~self.stellar
+
+    @property
+    def stellar(self) -> Flags:
+        """Whether the pixel is the top of a narrow star: all of its four neighbours stand out."""
+        return self.foot > FOOT * self.height
 
 
 Rule = Callable[[_Suspects, Shape, float], Flags]  # suspects of one sign, shape of the plane and trust to impulses
@@ -322,7 +331,7 @@ def _slow_tail(suspects: _Suspects, shape: Shape, trust: float) -> Flags:
     beyond = np.append(distance[1:], FAR)
     excess = np.cumsum(np.log(distance)) - n * np.log(beyond) - (n + SURE * np.sqrt(n)) / TAIL
     best = int(np.argmax(excess))
-    chosen = np.asarray(suspects.distance >= distance[best])
+    chosen = np.asarray((suspects.distance >= distance[best]) & ~suspects.stellar)
     many, size = int(chosen.sum()), shape[0] * shape[1]
     if excess[best] < FIRST / trust or not _is_random(suspects.where(chosen), alone[chosen], many, shape, trust):
         return np.zeros_like(chosen)
@@ -365,7 +374,10 @@ def _suspects(plane: Pixels, clean: Pixels, first: int, level: Level, limits: Li
     inner, outer = (ranked([each[here] for each in shifted(padded, offsets)]) for offsets in (INNER, OUTER))
     middle, far = median(inner), median(outer)
     highest = np.where(sign > 0, inner[-1], inner[0])
-    height, lean, crowd = _ratios(sign * scale[here], pixels[here] - far, middle - far, highest - middle)
+    beside_it = ranked([each[here] for each in shifted(padded, CROSS)])
+    lowest = np.where(sign > 0, beside_it[0], beside_it[-1])
+    lengths = (pixels[here] - far, middle - far, highest - middle, lowest - far)
+    height, lean, crowd, foot = _ratios(sign * scale[here], *lengths)
     return _Suspects(
         row=(here[0] + first).astype(np.int32),
         column=here[1].astype(np.int32),
@@ -377,6 +389,7 @@ def _suspects(plane: Pixels, clean: Pixels, first: int, level: Level, limits: Li
         height=height,
         lean=lean,
         crowd=crowd,
+        foot=foot,
         twins=twins[here],
     )
 

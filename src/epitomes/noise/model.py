@@ -14,7 +14,8 @@ from epitomes.layout import Layout, Place
 from epitomes.noise.block_spectrum import BlockSpectrum
 from epitomes.noise.correlation import NoiseCorrelation
 from epitomes.noise.describe import in_values, in_words
-from epitomes.noise.parameters import as_parameter, for_image, of_picture, require_same_axes, root_mean_square
+from epitomes.noise.deviation import deviation_at, deviations
+from epitomes.noise.parameters import as_parameter, noise_at, require_same_axes, root_mean_square
 from epitomes.noise.planes import Floats
 from epitomes.noise.spectrum import normalised
 from epitomes.noise.stabilise import Stabilised, stabilise
@@ -32,7 +33,7 @@ class Noise:
 
     The variance of a pixel of mean ``x`` is ``sigma**2 + gain * max(x - offset, 0)``. With ``gain = 0`` the noise is
     Gaussian; with ``gain > 0`` it is Poisson-Gaussian, and `sigma` is the read noise. Use the constructors `gaussian`,
-    `map`, `poisson_gaussian`, `from_spectrum` and `from_blocks`, or `estimate_noise`.
+    `map`, `poisson_gaussian`, `rician`, `from_spectrum` and `from_blocks`, or `estimate_noise`.
 
     Parameters
     ----------
@@ -54,7 +55,7 @@ class Noise:
     doubt_kinds : tuple of str
         One word for each of `doubts`, for programs: "growth" (with brightness), "no growth", "texture", "clipped",
         "quantised", "tiny", "jpeg", "demosaicked", "correlated", "few levels", "narrow", "regions", "moved",
-        "constant" or "noiseless".
+        "rician", "constant" or "noiseless".
     parts : tuple of Noise
         Estimates of each channel, plane or picture; empty if there is only one.
     correlation : NoiseCorrelation, optional
@@ -64,6 +65,9 @@ class Noise:
         Whether the noise was estimated from an image.
     brightness : ndarray, optional
         Mean of the image that the noise was estimated from, at which `level` is evaluated if ``gain > 0``.
+    magnitude : bool
+        Whether a pixel is the magnitude of a complex value whose two parts have Gaussian noise of level `sigma`, as in
+        MR images: Rician noise.
 
     See Also
     --------
@@ -92,6 +96,7 @@ class Noise:
     correlation: NoiseCorrelation | None = None
     estimated: bool = False
     brightness: Floats | None = None
+    magnitude: bool = False
 
     def __post_init__(self) -> None:
         for name in PARAMETERS:
@@ -105,6 +110,8 @@ class Noise:
             object.__setattr__(self, "spectrum", normalised(self.spectrum)[0])
         if self.blocks is not None and (self.gain.any() or self.spectrum is not None):
             raise ValueError("noise with blocks has its own level over brightness: leave out gain and spectrum")
+        if self.magnitude and (self.gain.any() or not self.is_white):
+            raise ValueError("Rician noise is white and needs gain 0: leave out gain, spectrum and blocks")
 
     @classmethod
     def gaussian(cls, sigma: ArrayLike) -> Noise:
@@ -195,6 +202,33 @@ class Noise:
         return noise
 
     @classmethod
+    def rician(cls, sigma: ArrayLike) -> Noise:
+        """Describe the noise of magnitude MR images.
+
+        Parameters
+        ----------
+        sigma : float or array_like
+            Standard deviation of the real and of the imaginary part, in the units of the image.
+
+        Returns
+        -------
+        Noise
+            The noise model.
+
+        Notes
+        -----
+        A pixel is ``abs(signal + sigma * (n1 + 1j * n2))`` with normal ``n1`` and ``n2``. Its mean is above the signal,
+        and 1.25 sigma in air. Denoised images are estimates of the signal, which is 0 in air.
+
+        Examples
+        --------
+        >>> from epitomes import Noise
+        >>> Noise.rician(20.0).std([[0.0, 40.0, 1000.0]]).round(1)
+        array([[13.1, 18.3, 20. ]])
+        """
+        return cls(sigma=as_parameter("sigma", sigma, zero=False), magnitude=True)
+
+    @classmethod
     def from_spectrum(cls, power: ArrayLike) -> Noise:
         """Describe Gaussian noise that is not white, by its power spectrum.
 
@@ -243,7 +277,7 @@ class Noise:
         >>> from epitomes import Noise
         >>> from epitomes.noise import BlockSpectrum
         >>> Noise.from_blocks(BlockSpectrum.white(25.0, n_channels=3))
-        <Noise: correlated Gaussian, sigma 5, 5 and 5 per channel>
+        <Noise: correlated Gaussian, sigma 5>
         """
         return cls(sigma=blocks.sigma if blocks.n_channels > 1 else blocks.sigma[0], blocks=blocks)
 
@@ -308,7 +342,7 @@ class Noise:
         With ``gain > 0`` it is evaluated at `brightness`, or where that is unknown, at one count.
         """
         means = self.offset if self.brightness is None else self.brightness
-        return root_mean_square(_deviation(means, self.sigma, self.gain, self.offset))
+        return root_mean_square(deviation_at(means, self.sigma, self.gain, self.offset))
 
     @property
     def reliable(self) -> bool:
@@ -323,7 +357,8 @@ class Noise:
     @property
     def is_constant(self) -> bool:
         """Whether the noise is white and Gaussian with one level everywhere."""
-        return self.is_white and not self.gain.any() and bool((self.sigma == self.sigma.flat[0]).all())
+        plain = self.is_white and not self.magnitude and not self.gain.any()
+        return plain and bool((self.sigma == self.sigma.flat[0]).all())
 
     def std(self, image: ArrayLike, layout: Layout | None = None) -> Floats:
         """Compute the standard deviation of the noise of every pixel.
@@ -346,19 +381,7 @@ class Noise:
         >>> Noise.poisson_gaussian(1.0).std([[0.0, 4.0, 9.0]])
         array([[1., 2., 3.]])
         """
-        means = np.asarray(image, np.float64)
-        sigma, gain, offset = (
-            for_image(name, getattr(self, name), means.shape, layout) for name in ("sigma", "gain", "offset")
-        )
-        deviation = np.broadcast_to(_deviation(means, sigma, gain, offset), means.shape)
-        if self.blocks is None:
-            return deviation
-        if layout is not None and layout.channel_axis is not None:
-            means = np.moveaxis(means, layout.channel_axis, -1)
-        if self.blocks.n_channels == 1:
-            return deviation * self.blocks.level_map(means)
-        axis = -1 if layout is None or layout.channel_axis is None else layout.channel_axis
-        return deviation * np.expand_dims(self.blocks.level_map(means.mean(axis=-1)), axis)
+        return deviations(self, np.asarray(image, np.float64), layout)
 
     def times(self, factor: float) -> Noise:
         """Return the model of noise that is stronger or weaker everywhere.
@@ -414,16 +437,7 @@ class Noise:
         >>> noise.at((1,), Layout.of((3, 64, 64), spatial=2))
         <Noise: Gaussian, sigma 2>
         """
-        values: dict[str, Any] = {
-            name: of_picture(name, value, layout, place)
-            for name in PARAMETERS
-            if (value := getattr(self, name)) is not None
-        }
-        if not layout.stack_shape or all(getattr(self, name).ndim < len(layout.shape) for name in values):
-            return replace(self, **values)
-        if len(self.parts) == np.prod(layout.stack_shape):
-            return replace(self.parts[int(np.ravel_multi_index(place, layout.stack_shape))], **values)
-        return replace(self, **values, interval=None, gain_interval=None, parts=())
+        return noise_at(self, PARAMETERS, place, layout)
 
     def stabilise(self, picture: ArrayLike, *, spatial: int | None = None) -> Stabilised:
         """Transform a picture so that its noise is white and Gaussian with one level.
@@ -448,9 +462,9 @@ class Noise:
         Notes
         -----
         Gaussian noise of varying level is divided by its level and multiplied by the root mean square of all levels.
-        Poisson-Gaussian noise goes through `anscombe`, and back through `inverse_anscombe`. Noise with a spectrum is
-        whitened, plane by plane and channel by channel. Noise with blocks is left as it is: methods take its shape from
-        ``stabilised.blocks``.
+        Poisson-Gaussian noise goes through `anscombe`, and back through `inverse_anscombe`; Rician noise through a
+        similar transform, and back to the signal. Noise with a spectrum is whitened, plane by plane and channel by
+        channel. Noise with blocks is left as it is: methods take its shape from ``stabilised.blocks``.
 
         Examples
         --------
@@ -497,10 +511,3 @@ class Noise:
 
     def __repr__(self) -> str:
         return f"<Noise: {self.describe()}>"
-
-
-def _deviation(means: Floats, sigma: Floats, gain: Floats, offset: Floats) -> Floats:
-    """Standard deviation at these means, at one count or above."""
-    if not gain.any():
-        return sigma
-    return np.asarray(np.hypot(sigma, np.sqrt(gain) * np.sqrt(np.maximum(means - offset, gain))))

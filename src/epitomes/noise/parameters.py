@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from epitomes.checks import as_floats, read_only
 from epitomes.layout import Layout, Place
 from epitomes.noise.planes import Floats
+
+if TYPE_CHECKING:
+    from epitomes.noise.model import Noise
 
 
 def as_parameter(name: str, value: ArrayLike, *, signed: bool = False, zero: bool = True) -> Floats:
@@ -66,6 +73,18 @@ def of_picture(name: str, values: Floats, layout: Layout, place: Place) -> Float
         return mine.reshape(())
     per_channel = layout.n_channels is not None and mine.size == mine.shape[-1]
     return mine.reshape(-1) if per_channel else mine
+
+
+def noise_at(noise: Noise, names: Iterable[str], place: Place, layout: Layout) -> Noise:
+    """The noise of one picture of a stack, by the parameters of these names; `Noise.at` has the documentation."""
+    values: dict[str, Any] = {
+        name: of_picture(name, value, layout, place) for name in names if (value := getattr(noise, name)) is not None
+    }
+    if not layout.stack_shape or all(getattr(noise, name).ndim < len(layout.shape) for name in values):
+        return replace(noise, **values)
+    if len(noise.parts) == np.prod(layout.stack_shape):
+        return replace(noise.parts[int(np.ravel_multi_index(place, layout.stack_shape))], **values)
+    return replace(noise, **values, interval=None, gain_interval=None, parts=())
 
 
 def root_mean_square(values: Floats) -> float:

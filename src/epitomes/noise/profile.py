@@ -114,13 +114,15 @@ def values_of_noise(noise: Noise) -> dict[str, Any]:
         "doubts": list(noise.doubts),
         "doubt_kinds": list(noise.doubt_kinds),
         "estimated": noise.estimated,
+        "magnitude": noise.magnitude,
         "correlation": None if noise.correlation is None else dataclasses.asdict(noise.correlation),
         "parts": [values_of_noise(part) for part in noise.parts],
     }
 
 
 def noise_from(values: Any) -> Noise:
-    """The noise from JSON values; every field is checked."""
+    """The noise from JSON values; every field is checked. Older profiles have no magnitudes."""
+    values = {"magnitude": False, **values} if isinstance(values, dict) else values
     if not isinstance(values, dict) or set(values) != FIELDS:
         names = set(values) if isinstance(values, dict) else set()
         raise ValueError(f"missing fields {sorted(FIELDS - names)}, unknown fields {sorted(names - FIELDS)}")
@@ -128,9 +130,11 @@ def noise_from(values: Any) -> Noise:
         name: None if values[name] is None and name in ("brightness", "spectrum") else _array(name, values[name])
         for name in ARRAYS
     }
-    parts, estimated = values["parts"], values["estimated"]
+    parts, estimated, magnitude = values["parts"], values["estimated"], values["magnitude"]
     if not isinstance(parts, list) or not isinstance(estimated, bool):
         raise ValueError("parts must be a list, and estimated true or false")
+    if not isinstance(magnitude, bool):
+        raise ValueError("magnitude must be true or false")
     return Noise(
         **arrays,
         blocks=_blocks(values["blocks"]),
@@ -139,6 +143,7 @@ def noise_from(values: Any) -> Noise:
         doubts=_strings("doubts", values["doubts"]),
         doubt_kinds=_strings("doubt_kinds", values["doubt_kinds"]),
         estimated=estimated,
+        magnitude=magnitude,
         correlation=_correlation(values["correlation"]),
         parts=tuple(map(noise_from, parts)),
     )

@@ -1,9 +1,9 @@
 """Stabilisation: any noise becomes white and Gaussian with a known level, so that any denoiser for it can be used.
 
-Noise of varying level is divided by its level, Poisson-Gaussian noise goes through the Anscombe transform, and
-correlated noise is whitened. The picture is transformed along with the noise. A slowly varying map does no harm; a
-sharp edge in a map becomes an edge in the picture, which the way back removes, with some loss beside it. Where the
-noise is weak at some frequencies, whitening makes the picture strong there and less natural.
+Noise of varying level is divided by its level, Poisson-Gaussian noise goes through the Anscombe transform, Rician noise
+through one of its own, and correlated noise is whitened. The picture is transformed along with the noise. A slowly
+varying map does no harm; a sharp edge in a map becomes an edge in the picture, which the way back removes, with some
+loss beside it. Where the noise is weak at some frequencies, whitening makes the picture strong there and less natural.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from epitomes.checks import as_floats
+from epitomes.noise import _rician
 from epitomes.noise._anscombe import forward, inverse
 from epitomes.noise.parameters import for_image, root_mean_square
 from epitomes.noise.planes import Floats
@@ -100,6 +101,9 @@ def stabilise(noise: Noise, picture: ArrayLike, spatial: int | None) -> Stabilis
         return Stabilised(pixels, noise.level, blocks=noise.blocks)
     gain, offset, sigma = (for_image(name, getattr(noise, name), pixels.shape) for name in ("gain", "offset", "sigma"))
     _require_noise_everywhere(gain, sigma)
+    if noise.magnitude:
+        transformed = _rician.forward(np.asarray(pixels, np.float64), sigma)
+        return Stabilised(transformed.astype(pixels.dtype), 1.0, partial(_rician.inverse, sigma=sigma), pixels.dtype)
     if gain.any():
         transformed = forward(np.asarray(pixels, np.float64), gain, offset, sigma)
         back: Callable[[Floats], Floats] = partial(inverse, gain=gain, offset=offset, sigma=sigma)

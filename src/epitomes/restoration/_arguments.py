@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from epitomes.checks import one_of, positive, require_finite, require_real
 from epitomes.epitome import Epitome
 from epitomes.formats import Picture
+from epitomes.formats.raw import black_levels
 from epitomes.layout import Layout
 from epitomes.noise import Noise, find_impulses
 from epitomes.restoration.masks import as_mask, filled
@@ -32,6 +33,7 @@ class Request:
     given: NDArray[Any]
     layout: Layout
     mask: NDArray[np.bool_] | None
+    black: tuple[float, ...] | None = None  # levels of the channels of a sensor, if it is one
 
     @classmethod
     def of(
@@ -43,7 +45,7 @@ class Request:
                 raise ValueError(
                     f"channel_axis and spatial are known from the axes {image.axes} of the picture: leave them out"
                 )
-            given, layout = image.pixels, image.layout
+            given, layout, black = image.pixels, image.layout, black_levels(image)
         elif isinstance(image, (str, os.PathLike)):
             raise TypeError(f"image must be an array or a Picture, got {image!r}: read files with epitomes.read first")
         else:
@@ -53,8 +55,8 @@ class Request:
                     f"image of shape {given.shape} looks like one with {given.shape[-1]} channels: pass "
                     f"channel_axis=-1, or spatial=3 if it is a volume"
                 )
-            layout = Layout.of(given.shape, channel_axis, spatial)
-        return cls(given, layout, None if mask is None else as_mask(mask, layout))
+            layout, black = Layout.of(given.shape, channel_axis, spatial), None
+        return cls(given, layout, None if mask is None else as_mask(mask, layout), black)
 
     @property
     def pixels(self) -> NDArray[Any]:

@@ -6,7 +6,7 @@ import dataclasses
 import math
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from epitomes.blocks import n_threads
 from epitomes.checks import RNG, Array, as_dtype, as_seed, require_finite, require_real
 from epitomes.layout import Layout, Place
 from epitomes.noise import Noise
+from epitomes.restoration.flux import with_fluxes
 from epitomes.restoration.masks import as_mask, filled
 from epitomes.restoration.method import Callback, Estimate, Method, within
 from epitomes.restoration.non_local import NonLocal
@@ -250,6 +251,8 @@ class Plan:
                     threads=threads,
                     callback=within(callback, *_share(number, at, len(places), len(planes))),
                 )
+                if even.blocks is None:
+                    found = replace(found, image=with_fluxes(even.image[plane], found.image, even.sigma))
                 whole = found.image if plane == () else _placed(whole, plane, found.image, picture.shape)
                 first = found if first is None else first
                 notes += found.notes

@@ -302,6 +302,8 @@ def _plan(
         tell = within(callback, 0.0, ESTIMATING / PLANNING if method is None else 1.0)
         noise = estimate_noise(
             pixels,
+            model="auto" if request.black is None else "sensor",
+            offset=request.black,
             channel_axis=layout.channel_axis,
             spatial=layout.spatial,
             callback=None if tell is None else lambda done, total: tell(done / total, "estimating the noise"),

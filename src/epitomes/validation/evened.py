@@ -16,8 +16,10 @@ from scipy.ndimage import map_coordinates
 
 from epitomes.checks import Array
 from epitomes.layout import Layout
+from epitomes.noise import _rician
 from epitomes.noise.block_spectrum import BlockSpectrum
 from epitomes.noise.model import Noise
+from epitomes.noise.parameters import for_image
 from epitomes.noise.planes import MAX_PLANES, evenly_spaced
 from epitomes.validation.planes import REACH, Floats, Number, deviations, doubles, unclipped
 
@@ -46,6 +48,9 @@ class Evened:
             noise.blocks.require_channels(clean.shape)
             relative = spread / deviations(dataclasses.replace(noise, blocks=None), clean)
             pair = [whitened(_channels_last(each / relative), noise.blocks) for each in (given, clean)]
+        elif noise.magnitude:
+            level = for_image("sigma", noise.sigma, clean.shape)
+            pair = [_rician.forward(given, level), _rician.expected(clean, level)]
         elif noise.spectrum is not None:
             pair = [noise.stabilise(each, spatial=2).image / noise.level for each in (given, clean)]
         else:

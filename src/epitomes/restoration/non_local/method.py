@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epitomes.checks import Array, one_of, positive
-from epitomes.colours import OPPONENT
+from epitomes.colours import OPPONENT, turn_of
 from epitomes.epitome import RESIDUAL_FACTOR, Epitome
 from epitomes.groups.matching import Planar
 from epitomes.layout import Layout
@@ -72,7 +72,8 @@ class NonLocal:
     Notes
     -----
     Groups are found on all channels together and estimated in each. Three channels are taken for colours and turned
-    into one lightness and two differences by an orthonormal matrix, which leaves white noise white. Any phi whose
+    into one lightness and two differences by an orthonormal matrix, which leaves white noise white. So are four that
+    vary together, as those of a Bayer sensor do. Any phi whose
     patches are full rectangles is used as it is; passes that would need patches of another size than it can give use
     its own.
 
@@ -208,7 +209,8 @@ class NonLocal:
             return self._correlated(image, blocks, passes, epitome, seed, threads, callback)
         whole = PILOT_COST + sum(step.cost for step in passes)
         mean = float(image.mean(dtype=np.float64))
-        noisy = to_planar(image, mean, sigma)
+        turn = turn_of(image)
+        noisy = to_planar(image, mean, sigma, turn)
         twice = is_strong(image, sigma) if self.multiscale is None else self.multiscale
         pilot, atoms = self._pilot(noisy, epitome, twice, threads, within(callback, 0.0, PILOT_COST / whole))
         state, done = State.begin(noisy, pilot, epitome), PILOT_COST
@@ -219,7 +221,7 @@ class NonLocal:
             advance = None if part is None else lambda fraction, part=part, stage=stage: part(fraction, stage)
             state = step.run(state, seed=seed, threads=threads, advance=advance)
             done += step.cost
-        denoised = from_planar(state.current, mean, sigma, image.shape, float_type(image))
+        denoised = from_planar(state.current, mean, sigma, turn, image.shape, float_type(image))
         return Estimate(denoised, state.epitome, None, atoms)
 
     def _beside(
@@ -309,13 +311,13 @@ class NonLocal:
         callback: Callback | None,
     ) -> Estimate:
         """Denoise an image under correlated noise; `correlated` has the method."""
-        noisy = to_planar(image, 0.0, 1.0)
-        if len(noisy) == len(OPPONENT):
-            blocks = blocks.turned(OPPONENT)
-
+        turn = OPPONENT if image.shape[2:] == (len(OPPONENT),) else None  # of others the brightness would be lost
+        noisy = to_planar(image, 0.0, 1.0, turn)
+        if turn is not None:
+            blocks = blocks.turned(turn)
         method = Correlated(passes=passes[1:], epitome=epitome, seed=seed)  # the first pass is for noisy patches
         found, adapted = method.run(noisy, blocks, threads, callback)
-        return Estimate(from_planar(found, 0.0, 1.0, image.shape, float_type(image)), adapted, None, 0.0)
+        return Estimate(from_planar(found, 0.0, 1.0, turn, image.shape, float_type(image)), adapted, None, 0.0)
 
     def _epitome(self) -> Epitome:
         return shipped_epitome() if self.epitome is None else self.epitome

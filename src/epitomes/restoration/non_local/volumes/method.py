@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from epitomes.checks import Array
+from epitomes.colours import turn_of
 from epitomes.epitome import Epitome
-from epitomes.groups._bands import Slice
 from epitomes.phi import flat
 from epitomes.restoration.method import Callback
-from epitomes.restoration.non_local.colour import from_planar, to_planar
+from epitomes.restoration.non_local.colour import Turn, from_planar, to_planar
 from epitomes.restoration.non_local.passes import atoms_of, coding_patches
 from epitomes.restoration.non_local.volumes.arrangement import ARRANGEMENTS, Arrangement, choose
 from epitomes.restoration.non_local.volumes.motion import find_motion
@@ -33,6 +33,7 @@ class Whole:
 
     mean: float
     contrast: float  # in units of the noise
+    turn: Turn  # of the channels
     arrangement: Arrangement
 
 
@@ -69,16 +70,17 @@ def denoise_volume(
 
     result = np.empty(image.shape, dtype)
     for k, plane in enumerate(stream(image, sigma, whole, stages, threads, advance)):
-        result[k] = from_planar(plane.current[:, None], whole.mean, sigma, image.shape[1:], dtype)
+        result[k] = from_planar(plane.current[:, None], whole.mean, sigma, whole.turn, image.shape[1:], dtype)
     return result, arrangement
 
 
 def measured(image: Array, sigma: float, arrangement: Arrangement) -> Whole:
     """Mean and contrast; of colours, the contrast of their lightness."""
-    mean = float(image.mean(dtype=np.float64))
-    squares = [float(np.square(_slice(image, k, mean, sigma)[0], dtype=np.float64).mean()) for k in range(len(image))]
+    mean, turn = float(image.mean(dtype=np.float64)), turn_of(image[len(image) // 2])
+    first = (to_planar(plane, mean, sigma, turn)[0] for plane in image)
+    squares = [float(np.square(channel, dtype=np.float64).mean()) for channel in first]
     contrast = max(sum(squares) / len(squares) - 1, 0.01) ** 0.5
-    return Whole(mean, min(max(contrast, 0.5), 10.0), arrangement)
+    return Whole(mean, min(max(contrast, 0.5), 10.0), turn, arrangement)
 
 
 def stages_of(preset: str, whole: Whole, shape: Triple, epitome: Epitome | None) -> list[Stage]:
@@ -116,7 +118,7 @@ def stream(
 ) -> Iterator[Plane]:
     """The planes of a volume after all stages, one after another."""
     shape = _shape(image)
-    noisy = (_slice(image, k, whole.mean, sigma) for k in range(len(image)))
+    noisy = (to_planar(plane, whole.mean, sigma, whole.turn)[:, 0] for plane in image)
     patch, aligned = whole.arrangement.pilot, whole.arrangement.aligned
     planes = piloted(noisy, shape, patch, threads, partial(_told, advance, PILOT_COST))
     if aligned:
@@ -165,14 +167,13 @@ def _told(advance: Callable[[float], None], cost: float, share: float) -> None:
     advance(cost * share)
 
 
-def _slice(image: Array, plane: int, mean: float, sigma: float) -> Slice:
-    return to_planar(image[plane], mean, sigma)[:, 0]
-
-
 def _first_stage(image: Array, sigma: float, arrangement: Arrangement, *, threads: int | None) -> Array:
     """What the trial of an arrangement does."""
     whole = measured(image, sigma, arrangement)
     first = stages_of("balanced", whole, _shape(image), None)[:1]
     planes = stream(image, sigma, whole, first, threads, lambda share: None)
-    slices = [from_planar(plane.current[:, None], whole.mean, sigma, image.shape[1:], np.float64) for plane in planes]
+    slices = [
+        from_planar(plane.current[:, None], whole.mean, sigma, whole.turn, image.shape[1:], np.float64)
+        for plane in planes
+    ]
     return np.stack(slices)

@@ -110,7 +110,7 @@ def level_of(sigma: str) -> float | None:
 
 
 def read_any(path: Path, max_pixels: int | None, axes: str | None = None, *, finite: bool = True) -> Picture:
-    """Read an image with any axes; unless the caller checks, its values must be finite. Notes are printed."""
+    """Read an image with any axes; unless the caller checks, none may be infinite. Notes are printed."""
     from epitomes.formats import read as read_file
 
     require_picture(path)
@@ -123,13 +123,15 @@ def read_any(path: Path, max_pixels: int | None, axes: str | None = None, *, fin
 
 
 def require_finite(path: Path, picture: Picture) -> None:
-    """Refuse NaN and infinity."""
+    """Refuse infinite values; NaN is missing, and is not used."""
     import numpy as np
 
     pixels = picture.pixels
-    if pixels.dtype.kind == "f" and (bad := pixels.size - int(np.isfinite(pixels).sum())):
+    if pixels.dtype.kind == "f" and (infinite := int(np.isinf(pixels).sum())):
         raise CommandError(
-            INPUT, f'{path}: {bad} of {pixels.size} values are not finite: mask them with "epitomes denoise --mask"'
+            INPUT,
+            f"{path}: {infinite} of {pixels.size} values are infinite: name an image that is not 0 at them with "
+            '"epitomes denoise --mask FILE", or store them as NaN',
         )
 
 

@@ -183,8 +183,8 @@ class Job:
             facts["audit"] = None if data.audit is None else data.audit.as_dict()
             facts["sure"] = None if data.sure is None else data.sure.as_dict()
             words += [] if data.audit is None else [f"audit: {facts['audit']['verdict']}"]
-            known = data.sure is not None and math.isfinite(data.sure.psnr)
-            words += [f"estimated PSNR {data.sure.psnr:.2f} dB"] if data.sure is not None and known else []
+            if data.sure is not None and math.isfinite(data.sure.psnr):
+                words.append(f"estimated PSNR {data.sure.psnr:.2f} dB {data.sure.reference}")
             words.append(f"report in {self.report}")
         return Result(f"{file} -> {goal}: {', '.join(words)}", facts)
 

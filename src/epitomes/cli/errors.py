@@ -66,8 +66,9 @@ def explained(error: Exception) -> CommandError:
         case OSError():
             known = error.filename is not None and error.strerror
             return CommandError(INPUT, f"{error.filename}: {error.strerror}" if known else words)
-        case ValueError():  # arguments that the library refuses
-            return usage(words)
+        case ValueError():  # arguments that the library refuses; of some it knows what would do
+            value = getattr(error, "value", None)
+            return usage(words, f"--{getattr(error, 'argument', '')}", f"{value:g}") if value else usage(words)
     return CommandError(INTERNAL, f"internal error: {type(error).__name__}: {words}")
 
 

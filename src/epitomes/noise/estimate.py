@@ -9,7 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from epitomes.checks import Array, as_floats, one_of
+from epitomes.checks import Array, as_floats, one_of, require_real
+from epitomes.filling import filled, missing_values
 from epitomes.layout import Layout
 from epitomes.noise.combine import Estimate, over_channels, over_pictures, over_planes
 from epitomes.noise.correlated import estimate_correlated
@@ -42,7 +43,7 @@ def estimate_noise(
     ----------
     image : array_like
         Grey image ``(H, W)``, volume ``(D, H, W)`` or, with `channel_axis`, a multichannel array. Any real dtype and
-        scale.
+        scale. NaN is a missing value, and is not used.
     model : {"auto", "gaussian", "poisson-gaussian", "correlated"}, optional
         "gaussian" is white noise of one level. "poisson-gaussian" is white noise that grows with brightness as that of
         counted light does; it needs brightness that is linear in light (no gamma correction) and not clipped.
@@ -114,8 +115,10 @@ def estimate_noise(
     if offset is not None and not poisson:
         raise ValueError('offset belongs to model="poisson-gaussian": choose that model, or leave offset out')
     zero = None if offset is None else float(as_floats("offset", offset, ndim=0))
-    pixels = as_floats("image", image)
-    layout = Layout.of(pixels.shape, channel_axis, spatial)
+    given = require_real("image", image)
+    layout = Layout.of(given.shape, channel_axis, spatial)
+    missing = missing_values(given)
+    pixels = as_floats("image", given if missing is None else filled(given, missing, layout))
     if layout.spatial == 1:
         raise ValueError(
             f"noise cannot be estimated from signals (shape {pixels.shape}, one spatial axis): give its standard "

@@ -130,7 +130,7 @@ def _gain(data: ReportData) -> Headline:
     if not math.isfinite(gain.value):
         return Headline("Estimated gain", f"> {gain.low:+.1f} dB", ("the error is too small to measure",))
     upper = f"{gain.high:+.1f} dB" if math.isfinite(gain.high) else "unknown"
-    details = (f"90 % interval {gain.low:+.1f} to {upper}", f"PSNR {data.sure.psnr:.2f} dB")
+    details = (f"90 % interval {gain.low:+.1f} to {upper}", f"PSNR {data.sure.psnr:.2f} dB {data.sure.reference}")
     return Headline("Estimated gain", f"{gain.value:+.1f} dB", details)
 
 

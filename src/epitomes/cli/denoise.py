@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from epitomes.cli.batch import each, files_of, goals_in, into_folder
+from epitomes.cli.batch import each, files_at_once, files_of, goals_in, into_folder
 from epitomes.cli.common import (
     STREAM,
     Axes,
@@ -272,7 +272,10 @@ def denoise(
     )
     if directory:
         output.mkdir(exist_ok=True)
-    each(files, job.run, done="denoised", json=json, aside=str(output) == STREAM)
+    at_once = files_at_once(files, threads)
+    if at_once > 1:
+        job = replace(job, threads=1)  # one file per core; the number of threads changes no bit
+    each(files, job.run, done="denoised", json=json, aside=str(output) == STREAM, at_once=at_once)
 
 
 def _paper(

@@ -8,6 +8,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TextIO
 
@@ -72,9 +73,27 @@ def explained(error: Exception) -> CommandError:
     return CommandError(INTERNAL, f"internal error: {type(error).__name__}: {words}")
 
 
+_kept: ContextVar[list[str] | None] = ContextVar("lines of this thread", default=None)
+
+
 def tell(words: str) -> None:
-    """Print a line for people on stderr."""
-    print(words, file=sys.stderr, flush=True)
+    """Print a line for people on stderr, or keep it while `lines_kept` does."""
+    kept = _kept.get()
+    if kept is None:
+        print(words, file=sys.stderr, flush=True)
+    else:
+        kept.append(words)
+
+
+@contextmanager
+def lines_kept() -> Iterator[list[str]]:
+    """Keep the lines that this thread tells, instead of printing them."""
+    lines: list[str] = []
+    token = _kept.set(lines)
+    try:
+        yield lines
+    finally:
+        _kept.reset(token)
 
 
 def fail(error: Exception, hint: str = "") -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from epitomes.cli.advice import CommandLine, after_noise, doubts
-from epitomes.cli.batch import each, files_of, name_of_result
+from epitomes.cli.batch import each, files_at_once, files_of, name_of_result
 from epitomes.cli.common import (
     STREAM,
     Axes,
@@ -79,7 +79,7 @@ def noise(
         require_goal(save, overwrite, option="--save")
     flat = None if region is None else Region.parse("--from", region)
     job = Job(poisson, offset, flat, save, overwrite, axes, max_pixels, context.obj, images)
-    each(files, job.run, done="examined", json=json)
+    each(files, job.run, done="examined", json=json, at_once=files_at_once(files, None))
 
 
 @dataclass(frozen=True)

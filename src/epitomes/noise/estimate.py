@@ -131,18 +131,22 @@ def estimate_noise(
     if poisson:
         of_plane = partial(estimate_poisson_gaussian, offset=zero)
 
-    def estimate(plane: Array) -> Estimate:
+    def advance(planes: int) -> None:
         nonlocal done
-        found = of_plane(standardise(plane))
-        done += 1
+        done += planes
         if callback is not None:
             callback(done, total)
+
+    def estimate(plane: Array) -> Estimate:
+        found = of_plane(standardise(plane))
+        advance(1)
         return found
 
     def of_image(picture: Array) -> Estimate:
         if model in ("auto", "correlated"):
             correlated = estimate_correlated(picture, certain=model == "correlated")
             if correlated is not None:
+                advance(layout.n_channels or 1)
                 return correlated
         if layout.n_channels is None:
             return estimate(picture)

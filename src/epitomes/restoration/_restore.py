@@ -28,6 +28,7 @@ from epitomes.restoration.restored import Restored
 DOUBTFUL = {"texture", "correlated", "quantised", "jpeg", "demosaicked"}  # kinds of doubt about faint noise
 ROUNDING = "The noise is fainter than the steps between whole numbers, and may be texture."
 ESTIMATING, PLANNING = 0.04, 0.15  # shares of the progress shown
+MOST_PLANNING = 0.45  # the same, once it is known how long the rest takes
 
 
 def denoise(
@@ -217,6 +218,8 @@ def restore(
         threads=threads,
         callback=within(callback, 0.0, planned),
     )
+    if chosen.seconds:  # from here on, the progress shown is that of the clock
+        planned = max(planned, min(MOST_PLANNING, chosen.spent / (chosen.spent + chosen.seconds)))
     restored = chosen.run(
         request.given,
         mask=request.mask,

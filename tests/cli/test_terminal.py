@@ -73,11 +73,13 @@ def test_the_pace_between_two_words() -> None:
     assert pace.fraction(5.0) == 0 and pace.left(5.0) is None
     for second in range(1, 5):
         pace.tell(float(second), second / 10)
-    assert pace.fraction(4.5) == pytest.approx(0.45) and pace.left(4.0) == pytest.approx(6.0)
+    assert pace.left(4.0) == pytest.approx(6.0) and pace.fraction(4.5) == pytest.approx(0.45)
     assert pace.left(4.5) == pytest.approx(5.5)  # it counts down
-    assert pace.fraction(50.0) < 0.5  # no farther than the next word
-    pace.tell(5.0, 1.0)
-    assert pace.fraction(5.1) == 1.0
+    assert 0.45 < pace.fraction(50.0) < 0.5  # no farther than the next word
+    pace.tell(51.0, 0.47)
+    assert pace.fraction(51.0) == pace.fraction(50.0)  # and never back
+    pace.tell(52.0, 1.0)
+    assert pace.fraction(52.1) == 1.0
 
 
 def test_clocks() -> None:

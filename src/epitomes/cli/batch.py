@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
-from epitomes import blocks
 from epitomes.cli.common import STREAM, Result, answer
 from epitomes.cli.errors import INPUT, PARTIAL, USAGE, CommandError, explained, fail, lines_kept, tell, usage
 from epitomes.cli.progress import counting
@@ -97,11 +96,14 @@ def each(
     `at_once` files are worked on at the same time. What is printed has the order of the files all the same.
     """
     began, failed = time.perf_counter(), []
-    for file, result in zip(files, _results(files, work, at_once), strict=True):
-        if isinstance(result, Exception):
-            failure = _of_file(file, result)
+    results = None if at_once == 1 else _results(files, work, at_once)
+    for file in files:
+        try:
+            result = work(file) if results is None else next(results)()
+        except Exception as error:
+            failure = _of_file(file, error)
             if len(files) == 1:
-                raise failure from result
+                raise failure from error
             failed.append(file)
             fail(failure)
             if not json:
@@ -127,22 +129,21 @@ def files_at_once(files: Sequence[Path], threads: int | None) -> int:
     return min(n_threads(threads), len(files))
 
 
-def _results(files: Sequence[Path], work: Callable[[Path], Result], at_once: int) -> Iterator[Result | Exception]:
-    """The result of every file in their order, or its error, as soon as those before it are there."""
-    if at_once == 1:
-        yield from (_attempt(work, file) for file in files)
-        return
+def _results(files: Sequence[Path], work: Callable[[Path], Result], at_once: int) -> Iterator[Callable[[], Result]]:
+    """The result of every file in their order, as a call that may raise, as soon as those before it are there."""
+    from epitomes import blocks
+
     with counting(len(files)) as count, ThreadPoolExecutor(at_once, thread_name_prefix="file") as pool:
-        futures = [pool.submit(_told_together, work, file) for file in files]
+        told: dict[Path, list[str]] = {file: [] for file in files}
+        futures = {file: pool.submit(_keeping, told[file], work, file) for file in files}
         try:
-            for future in futures:
+            for file, future in futures.items():
                 while not future.done():  # the main thread must be free to hear Ctrl-C
                     wait([future], timeout=0.05)
-                    count(sum(each.done() for each in futures))
-                lines, result = future.result()
-                for line in lines:
+                    count(sum(each.done() for each in futures.values()))
+                for line in told[file]:
                     tell(line)
-                yield result
+                yield future.result
         except BaseException:
             blocks.cancel()
             pool.shutdown(wait=True, cancel_futures=True)
@@ -150,17 +151,10 @@ def _results(files: Sequence[Path], work: Callable[[Path], Result], at_once: int
             raise
 
 
-def _attempt(work: Callable[[Path], Result], file: Path) -> Result | Exception:
-    try:
+def _keeping(lines: list[str], work: Callable[[Path], Result], file: Path) -> Result:
+    """Do the work and keep the lines about it: those of files that are worked on at once must not mix."""
+    with lines_kept(lines):
         return work(file)
-    except Exception as error:
-        return error
-
-
-def _told_together(work: Callable[[Path], Result], file: Path) -> tuple[list[str], Result | Exception]:
-    """The lines about a file and its result: lines of files that are worked on at once must not mix."""
-    with lines_kept() as lines:
-        return lines, _attempt(work, file)
 
 
 def _of_file(file: Path, error: Exception) -> CommandError:

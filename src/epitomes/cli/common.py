@@ -109,8 +109,10 @@ def level_of(sigma: str) -> float | None:
     return level
 
 
-def read_any(path: Path, max_pixels: int | None, axes: str | None = None, *, finite: bool = True) -> Picture:
-    """Read an image with any axes; unless the caller checks, none may be infinite. Notes are printed."""
+def read_any(
+    path: Path, max_pixels: int | None, axes: str | None = None, *, finite: bool = True, missing: bool = False
+) -> Picture:
+    """Read an image with any axes, and print notes; values that are not finite are refused, as far as asked for."""
     from epitomes.formats import read as read_file
 
     require_picture(path)
@@ -118,20 +120,23 @@ def read_any(path: Path, max_pixels: int | None, axes: str | None = None, *, fin
     for note in picture.notes:
         tell(f"note: {path}: {note}")
     if finite:
-        require_finite(path, picture)
+        require_finite(path, picture, missing=missing)
     return picture
 
 
-def require_finite(path: Path, picture: Picture) -> None:
-    """Refuse infinite values; NaN is missing, and is not used."""
+def require_finite(path: Path, picture: Picture, *, missing: bool) -> None:
+    """Refuse infinite values, and NaN unless it stands for `missing` ones."""
     import numpy as np
 
     pixels = picture.pixels
-    if pixels.dtype.kind == "f" and (infinite := int(np.isinf(pixels).sum())):
+    if pixels.dtype.kind != "f":
+        return
+    wrong = np.isinf(pixels) if missing else ~np.isfinite(pixels)
+    if count := int(wrong.sum()):
         raise CommandError(
             INPUT,
-            f"{path}: {infinite} of {pixels.size} values are infinite: name an image that is not 0 at them with "
-            '"epitomes denoise --mask FILE", or store them as NaN',
+            f"{path}: {count} of {pixels.size} values are not finite: store them as NaN, and fill them with "
+            '"epitomes denoise --fill"',
         )
 
 

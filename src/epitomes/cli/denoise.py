@@ -123,7 +123,8 @@ def denoise(
         ),
     ] = None,
     fill: Annotated[
-        bool, typer.Option("--fill", help="replace the pixels of --mask by estimates", rich_help_panel=METHOD)
+        bool,
+        typer.Option("--fill", help="replace bad pixels (--mask, NaN) by estimates", rich_help_panel=METHOD),
     ] = False,
     keep: Annotated[
         float,
@@ -198,8 +199,6 @@ def denoise(
     """
     level = level_of(sigma)
     require_axes(axes)
-    if fill and mask is None:
-        raise usage("--fill replaces bad pixels: name them with --mask FILE, or leave --fill out")
     if not 0 <= keep <= 1:
         raise usage(f"--keep must be between 0 and 1, got {keep:g}")
     files = files_of(images)

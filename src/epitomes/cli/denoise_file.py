@@ -62,8 +62,10 @@ class Job:
 
         goal = self.goals[file]
         require_picture_goal(goal, self.overwrite)
-        picture = read_any(file, self.max_pixels, self.axes, finite=self.mask is None)
+        picture = read_any(file, self.max_pixels, self.axes, finite=self.mask is None, missing=True)
         _require_room(file, goal, picture)
+        if self.fill and self.mask is None and not _has_missing(picture):
+            raise usage(f"--fill replaces bad pixels, and {file} holds none: name them with --mask FILE")
         if self.save_model is not None:
             _require_one_epitome(picture, self.preset)
         data = None
@@ -201,6 +203,12 @@ def _require_room(file: Path, goal: Path, picture: Picture) -> None:
     except ImageFileError as error:
         other = goal.with_name(goal.name.removesuffix(suffix_of(goal)) + ".tif")
         raise CommandError(INPUT, f"{file}: {error}", "-o", str(other)) from error
+
+
+def _has_missing(picture: Picture) -> bool:
+    from epitomes.filling import missing_values
+
+    return missing_values(picture.pixels) is not None
 
 
 def _require_one_epitome(picture: Picture, preset: str) -> None:

@@ -86,12 +86,11 @@ def tell(words: str) -> None:
 
 
 @contextmanager
-def lines_kept() -> Iterator[list[str]]:
-    """Keep the lines that this thread tells, instead of printing them."""
-    lines: list[str] = []
+def lines_kept(lines: list[str]) -> Iterator[None]:
+    """Keep the lines that this thread tells in `lines`, instead of printing them."""
     token = _kept.set(lines)
     try:
-        yield lines
+        yield
     finally:
         _kept.reset(token)
 

@@ -98,14 +98,19 @@ class Job:
 
     def run(self, file: Path) -> Result:
         """Estimate the noise of one file."""
-        picture = read_any(file, self.max_pixels, self.axes)
+        from epitomes.filling import missing_values
+
+        picture = read_any(file, self.max_pixels, self.axes, missing=True)
         found = self._estimate(file, picture) if self.region is None else self.region.noise(picture)
         if self.save is not None:
             from epitomes.noise.profile import write_profile
 
             write_profile(found, self.save, overwrite=self.overwrite, origin=origin_of(picture))
         facts = {"input": str(file), "profile": None if self.save is None else str(self.save), **found.as_dict()}
-        return Result("\n".join(self._lines(file, found, picture.layout)), facts)
+        lines = self._lines(file, found, picture.layout)
+        if (missing := missing_values(picture.pixels)) is not None:
+            lines.insert(1, f"  missing: {int(missing.sum())} of {missing.size} values (NaN), not used")
+        return Result("\n".join(lines), facts)
 
     def _estimate(self, file: Path, picture: Picture) -> Noise:
         from epitomes.noise import estimate_noise

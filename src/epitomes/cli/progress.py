@@ -33,6 +33,7 @@ class Pace:
     began: float
     told: list[tuple[float, float]] = field(default_factory=list)  # when, and the fraction that was done
     longest: float = 0.01  # part that was told at once
+    shown: float = 0.0  # so far
 
     def tell(self, now: float, fraction: float) -> None:
         """Take note of a fraction of the work that is done."""
@@ -51,7 +52,9 @@ class Pace:
         if not self.told:
             return 0.0
         when, done = self.told[-1]
-        return min(done + min(self.rate() * (now - when), 0.9 * self.longest), max(done, 0.99))
+        ahead = min(done + min(self.rate() * (now - when), 0.9 * self.longest), max(done, 0.99))
+        self.shown = max(self.shown, ahead)  # never back
+        return self.shown
 
     def left(self, now: float) -> float | None:
         """Seconds until the end; None if it cannot be told yet."""

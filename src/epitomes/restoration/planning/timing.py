@@ -28,7 +28,31 @@ LEAST_SIDE = 16  # pixels, of images for which learning is measured
 
 
 class TimeLimitError(ValueError):
-    """Nothing fits in the time allowed; `value` are the seconds that would be enough."""
+    """No method denoises an image within the time allowed.
+
+    Parameters
+    ----------
+    message : str
+        What was allowed, what is needed, and what to do.
+    value : float
+        Seconds that would be enough.
+
+    See Also
+    --------
+    epitomes.denoise : Its argument `time` is the limit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from epitomes import denoise
+    >>> from epitomes.restoration import TimeLimitError
+    >>> noisy = np.random.default_rng(0).normal(100, 10, (64, 64))
+    >>> try:
+    ...     denoise(noisy, sigma=10, time=1e-6)
+    ... except TimeLimitError as error:
+    ...     print(error.value > 1e-6)
+    True
+    """
 
     argument = "time"
 

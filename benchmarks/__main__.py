@@ -46,6 +46,7 @@ CLAIMS = {
     "noise-blind": "benchmarks.noise_blind",
     "noise-poisson": "benchmarks.noise_poisson",
     "zero-knobs": "benchmarks.zero_knobs",
+    "predicted-time": "benchmarks.predicted_time",
 }
 TOOLS = {"make-epitomes": "benchmarks.make_epitomes"}
 BLAS_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")

@@ -52,6 +52,10 @@ class Risk:
     interval: tuple[float, float] = (29.1, float("inf"))
     peak: float = 255.0
 
+    @property
+    def reference(self) -> str:
+        return f"for the range 0 to {self.peak:g}"
+
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 

@@ -26,6 +26,7 @@ LAYERS = {
     "layout": 0,
     "colours": 0,
     "halving": 0,
+    "filling": 0,
     "described_file": 0,
     "phi": 1,
     "coders": 1,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from threading import Event
 from typing import TypeVar
 
 import numpy as np
@@ -21,6 +22,8 @@ Result = TypeVar("Result")
 Stop = NDArray[np.uint8]
 
 ROWS = 8192  # patches in a block: a few milliseconds of work
+
+_cancelled = Event()  # Ctrl-C reaches the main thread alone, which tells the others
 
 
 def split(n: int, size: int = ROWS) -> list[tuple[int, int]]:
@@ -45,6 +48,11 @@ def n_threads(threads: int | None = None) -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def cancel(yes: bool = True) -> None:
+    """Make all threads that work end with KeyboardInterrupt; or, once they have ended, let others work again."""
+    _cancelled.set() if yes else _cancelled.clear()
+
+
 def run(work: Callable[[Piece, Stop], Result], pieces: Sequence[Piece], *, threads: int | None = None) -> list[Result]:
     """Compute `[work(piece, stop) for piece in pieces]` on threads. Workers return early once `stop[0]` is set."""
     stop = np.zeros(1, np.uint8)
@@ -57,6 +65,8 @@ def run(work: Callable[[Piece, Stop], Result], pieces: Sequence[Piece], *, threa
         try:
             # The main thread handles signals only while it runs Python code, so it must not sleep for long.
             while (state := wait(futures, timeout=0.05, return_when=FIRST_EXCEPTION)).not_done:
+                if _cancelled.is_set():
+                    raise KeyboardInterrupt
                 for future in state.done:
                     future.result()  # re-raises the error of the worker
             return [future.result() for future in futures]

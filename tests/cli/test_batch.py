@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import wait
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from epitomes import denoise, kernels
-from epitomes.cli.batch import files_of, goals_in
+from epitomes import blocks, denoise, kernels
+from epitomes.cli import batch
+from epitomes.cli.batch import files_at_once, files_of, goals_in
+from epitomes.cli.common import Result
 from epitomes.formats import read, write
 
 Run = Callable[..., tuple[int, str, str]]
@@ -129,3 +134,63 @@ def test_next_steps_name_the_file(folder: Path, tmp_path: Path, run: Run) -> Non
     step = next(line.split("try: ")[1] for line in err.splitlines() if "try: " in line)
     assert step.startswith(f"epitomes denoise {folder}/a.png --preset fast -o {tmp_path}/out/a.png --overwrite")
     assert "deep" not in step
+
+
+@pytest.fixture
+def many(tmp_path: Path, noisy: Path) -> list[Path]:
+    """Six pictures, the third of which is none."""
+    pixels, files = read(noisy).pixels, [tmp_path / f"{number}.png" for number in range(6)]
+    for number, file in enumerate(files):
+        write(file, np.roll(pixels, 5 * number, axis=0))
+    files[2].write_bytes(b"none")
+    return files
+
+
+@pytest.mark.slow
+def test_several_at_once_are_the_same(
+    many: list[Path], tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bytes, lines and their order, failures and the exit code; one file per core."""
+    answers = []
+    for at_once in (1, 3):
+        monkeypatch.setenv("EPITOMES_NUM_THREADS", str(at_once))
+        goal = tmp_path / f"out{at_once}"
+        code, out, err = run("denoise", *many, "-o", goal, *FAST, "--json")
+        facts = [json.loads(line) for line in out.splitlines()]
+        names = [fact.get("input", "") for fact in facts]
+        files = {path.name: path.read_bytes() for path in goal.iterdir()}
+        answers.append((code, names, files, err.replace(str(goal), "")))
+    assert answers[0] == answers[1]
+    assert answers[0][0] == 6 and len(answers[0][2]) == 5 and answers[0][1][:6] == [str(file) for file in many]
+
+
+def test_how_many_at_once(many: list[Path], tmp_path: Path) -> None:
+    assert files_at_once(many, 2) == 2 and files_at_once(many, 99) == 6 and files_at_once(many[:1], 4) == 1
+    large = tmp_path / "large.npy"
+    large.write_bytes(bytes(2**21 + 1))
+    assert files_at_once([*many, large], 4) == 1 and files_at_once([*many, tmp_path / "none.png"], 4) == 1
+
+
+@pytest.mark.slow
+def test_ctrl_c_stops_all_of_them(many: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads that work on files hear of it, and the next command works again."""
+    began = threading.Event()
+
+    def work(file: Path) -> Result:
+        def piece(number: int, stop: blocks.Stop) -> None:
+            began.set()
+            while not stop[0]:
+                time.sleep(0.01)
+
+        blocks.run(piece, [1, 2], threads=2)
+        return Result("", {})
+
+    def interrupted(*given: object, **more: object) -> object:
+        if began.is_set():
+            raise KeyboardInterrupt
+        return wait(*given, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(batch, "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        batch.each(many, work, done="seen", at_once=3)
+    assert blocks.run(lambda piece, stop: piece, [1, 2]) == [1, 2]

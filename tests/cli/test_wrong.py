@@ -15,7 +15,7 @@ from epitomes.formats import read, write
 
 Run = Callable[..., tuple[int, str, str]]
 
-HOLED = np.where(np.eye(20) > 0, np.nan, 1.0)
+HOLED = np.where(np.eye(20) > 0, np.inf, 1.0)
 
 
 def _content(path: Path, content: bytes) -> None:
@@ -40,7 +40,12 @@ WRONG: dict[str, tuple[str, Callable[[Path], object], int, str]] = {
     "CMYK": ("a.jpg", lambda path: Image.new("CMYK", (20, 20)).save(path), INPUT, "CMYK"),
     "complex": ("a.npy", lambda path: np.save(path, np.zeros((20, 20), complex)), INPUT, "complex128"),
     "objects": ("a.npy", lambda path: np.save(path, np.zeros((20, 20), object)), INPUT, "object"),
-    "not finite": ("a.npy", lambda path: np.save(path, HOLED), INPUT, "20 of 400 values are not finite"),
+    "not finite": (
+        "a.npy",
+        lambda path: np.save(path, HOLED),
+        INPUT,
+        "20 of 400 values are not finite",
+    ),
     "one axis": ("a.npy", lambda path: np.save(path, np.zeros(20)), INPUT, "2 to 5 axes"),
     "huge header": ("a.npy", lambda path: _content(path, cases.raw_npy((2**20, 2**20))), LIMIT, "--max-pixels"),
     "huge picture": (

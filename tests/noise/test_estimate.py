@@ -348,7 +348,7 @@ class TestErrors:
             (np.zeros((6, 90)), ValueError, r"at least 7 pixels .* \(6, 90\)"),
             (np.zeros((9, 9), complex), TypeError, "real numbers"),
             (np.zeros((0, 9)), ValueError, "empty"),
-            (np.full((9, 9), np.nan), ValueError, "81 NaN"),
+            (np.full((9, 9), np.nan), ValueError, "nothing but NaN, 81"),
             (np.full((9, 9), "a"), TypeError, "real numbers"),
             (np.zeros((2, 2, 9, 9)), ValueError, "spatial=2 for a stack"),
         ],

@@ -84,11 +84,11 @@ def test_coding_lines_reads_their_rows_once(watched: type[Watched]) -> None:
 
 
 def test_denoising_reads_each_band_a_few_times(watched: type[Watched]) -> None:
-    """A pass over the whole image for each band would read eight times as much; it made large images quadratic."""
+    """A pass over the whole image for each band would read 32 times as much; it made large images quadratic."""
     epitome = Epitome(np.random.default_rng(1).random((20, 20), np.float32), windows((20, 20), 8))
     image = picture()
-    n_bands = len(blocks.split(HEIGHT - 7, 65_536 // (WIDTH - 7)))
-    assert n_bands == 8
+    n_bands = len(blocks.split(HEIGHT - 7, 16_384 // (WIDTH - 7)))
+    assert n_bands == 32
     coded(image, 1.0, epitome, 1.15, 0.0, 2)
     assert watched.read <= 8 * image.size + 2 * n_bands * (32 + 7) * WIDTH
 

@@ -106,3 +106,24 @@ def test_brightness_contrast_and_reset(opened: Any) -> None:
     assert tones() == "brightness(2) contrast(4)" and pane(tab)["wide"] == 384
     tab.locator("#whole .reset").click()
     assert tones() == "brightness(1) contrast(1)" and tab.locator("#whole [value=fit]").is_checked()
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
+def test_the_first_screen_holds_verdict_figures_and_picture(size: tuple[int, int], opened: Any) -> None:
+    tab = opened(viewport={"width": size[0], "height": size[1]})
+    for name in (".verdict", ".headlines", "#whole .compare"):
+        box = tab.locator(name).bounding_box()
+        assert box is not None and box["y"] >= 0 and box["y"] + min(box["height"], 200) <= size[1], name
+    assert tab.evaluate("scrollY") == 0
+
+
+def test_a_double_click_chooses_a_region(opened: Any) -> None:
+    tab = opened(viewport={"width": 300, "height": 900})
+    box = tab.locator("#whole .compare").bounding_box()
+    tab.mouse.dblclick(box["x"] + 0.9 * box["width"], box["y"] + 0.5 * box["height"])
+    zoomed = pane(tab)
+    assert zoomed["wide"] == 4 * 96 and tab.locator("#whole [value='4']").is_checked()
+    assert zoomed["left"] == pytest.approx(zoomed["wide"] - zoomed["room"], abs=2)  # the right end
+    box = tab.locator("#whole .pane").bounding_box()
+    tab.mouse.dblclick(box["x"] + 0.8 * box["width"], box["y"] + 0.5 * box["height"])
+    assert tab.locator("#whole [value=fit]").is_checked()

@@ -7,9 +7,10 @@ import pytest
 from restoration_cases import Doubles, grey, psnr, whole_methods, with_noise
 
 from epitomes import denoise, restore
+from epitomes.filling import _mirrored
 from epitomes.layout import Layout
 from epitomes.noise import find_impulses
-from epitomes.restoration.masks import _mirrored, as_mask, filled
+from epitomes.restoration.masks import as_mask, filled
 
 SIGMA = 25.0
 

@@ -95,7 +95,7 @@ class TestAgain:
         [
             (np.zeros((20, 20), complex), TypeError, "real numbers, got dtype complex128"),
             (np.zeros((20, 0)), ValueError, "image is empty"),
-            (np.full((20, 20), np.nan), ValueError, "NaN or infinite"),
+            (np.full((20, 20), np.nan), ValueError, "nothing but NaN"),
             (np.ma.masked_less(np.arange(400.0).reshape(20, 20), 9), ValueError, "9 masked values"),
             (np.zeros((20, 5)), ValueError, "20 x 5 pixels is smaller than a patch"),
         ],

@@ -14,7 +14,7 @@ from validation_cases import Filter, add_noise, fast, gaussian, median, picture,
 
 from epitomes.noise import Noise
 from epitomes.validation import psnr, sure
-from epitomes.validation._sure import peak_of
+from epitomes.validation._sure import span_of
 
 
 def test_linear_filters_have_a_known_divergence(rng: np.random.Generator) -> None:
@@ -146,19 +146,31 @@ def test_wrong_noise_is_refused_before_any_work() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "peak"),
+    ("values", "span"),
     [
-        (np.array([0, 200], np.uint8), 255.0),
-        (np.array([0, 300], np.uint16), 65535.0),
-        (np.array([0.1, 0.9]), 1.0),
-        (np.array([3.0, 200.0]), 255.0),
-        (np.array([3, 900], np.int32), 65535.0),
-        (np.array([-1e6, 1e6]), 2e6),
+        (np.array([0, 200], np.uint8), (0, 255)),
+        (np.array([812] * 50 + [4095] * 50, np.uint16), (812, 4095)),
+        (np.array([0.1, 0.9]), (0, 1)),
+        (np.array([0.0] * 50 + [0.01] * 50), (0, 0.01)),
+        (np.array([3.0, 200.0]), (0, 255)),
+        (np.array([3] * 50 + [900] * 50, np.int32), (3, 900)),
+        (np.array([0] * 999 + [4000] * 1000 + [65535], np.uint16), (0, 4000)),
+        (np.array([-1e6] * 50 + [1e6] * 50), (-1e6, 1e6)),
+        (np.array([7.0] * 50 + [7.0] * 50) * 1e4, (7e4, 7e4 + 1)),
     ],
     ids=lambda value: str(getattr(value, "dtype", value)),
 )
-def test_default_peak(values: NDArray[Any], peak: float) -> None:
-    assert peak_of(values, values.astype(np.float64)) == peak
+def test_the_range_of_the_psnr(values: NDArray[Any], span: tuple[float, float]) -> None:
+    assert span_of(values, values.astype(np.float64)) == pytest.approx(span)
+    assert span_of(values, values.astype(np.float64), 10.0) == (0, 10)
+
+
+def test_the_range_is_named() -> None:
+    noisy = np.random.default_rng(0).normal(2000, 9, (64, 64))
+    noisy[:, :32] += 500
+    own, given = (sure(gaussian(1.0), noisy, 9.0, peak=peak) for peak in (None, 255.0))
+    assert "dB of the own range of the image 1" in str(own) and own.span is not None and own.peak == np.ptp(own.span)
+    assert "dB for the range 0 to 255" in str(given)
 
 
 def test_an_error_too_small_to_be_seen() -> None:

@@ -6,13 +6,16 @@ import glob
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 from epitomes.cli.common import STREAM, Result, answer
-from epitomes.cli.errors import INPUT, PARTIAL, USAGE, CommandError, explained, fail, tell, usage
+from epitomes.cli.errors import INPUT, PARTIAL, USAGE, CommandError, explained, fail, lines_kept, tell, usage
+from epitomes.cli.progress import counting
 
 MOST_NAMED = 5  # files that failed, in the last line
+SMALL_FILE = 2**21  # bytes: of larger ones, one after the other keeps all cores busy and needs less memory
 
 
 def files_of(names: Sequence[Path]) -> list[Path]:
@@ -109,13 +112,23 @@ def name_of_result(file: Path, suffix: str | None = None) -> str:
 
 
 def each(
-    files: Sequence[Path], work: Callable[[Path], Result], *, done: str, json: bool = False, aside: bool = False
+    files: Sequence[Path],
+    work: Callable[[Path], Result],
+    *,
+    done: str,
+    json: bool = False,
+    aside: bool = False,
+    at_once: int = 1,
 ) -> None:
-    """Do the work for every file and print each result and a summary; the failure of a single file is raised."""
+    """Do the work for every file and print each result and a summary; the failure of a single file is raised.
+
+    `at_once` files are worked on at the same time. What is printed has the order of the files all the same.
+    """
     began, failed = time.perf_counter(), []
+    results = None if at_once == 1 else _results(files, work, at_once)
     for file in files:
         try:
-            result = work(file)
+            result = work(file) if results is None else next(results)()
         except Exception as error:
             failure = _of_file(file, error)
             if len(files) == 1:
@@ -134,6 +147,43 @@ def each(
     if failed:
         named = " ".join(map(str, failed[:MOST_NAMED])) + (" ..." if len(failed) > MOST_NAMED else "")
         raise CommandError(PARTIAL, f"{len(failed)} of {len(files)} files failed: {named}")
+
+
+def files_at_once(files: Sequence[Path], threads: int | None) -> int:
+    """How many files to work on at the same time: one per core if all are small, else one after the other."""
+    from epitomes.blocks import n_threads
+
+    if len(files) < 2 or not all(file.is_file() and file.stat().st_size <= SMALL_FILE for file in files):
+        return 1
+    return min(n_threads(threads), len(files))
+
+
+def _results(files: Sequence[Path], work: Callable[[Path], Result], at_once: int) -> Iterator[Callable[[], Result]]:
+    """The result of every file in their order, as a call that may raise, as soon as those before it are there."""
+    from epitomes import blocks
+
+    with counting(len(files)) as count, ThreadPoolExecutor(at_once, thread_name_prefix="file") as pool:
+        told: dict[Path, list[str]] = {file: [] for file in files}
+        futures = {file: pool.submit(_keeping, told[file], work, file) for file in files}
+        try:
+            for file, future in futures.items():
+                while not future.done():  # the main thread must be free to hear Ctrl-C
+                    wait([future], timeout=0.05)
+                    count(sum(each.done() for each in futures.values()))
+                for line in told[file]:
+                    tell(line)
+                yield future.result
+        except BaseException:
+            blocks.cancel()
+            pool.shutdown(wait=True, cancel_futures=True)
+            blocks.cancel(False)
+            raise
+
+
+def _keeping(lines: list[str], work: Callable[[Path], Result], file: Path) -> Result:
+    """Do the work and keep the lines about it: those of files that are worked on at once must not mix."""
+    with lines_kept(lines):
+        return work(file)
 
 
 def _of_file(file: Path, error: Exception) -> CommandError:

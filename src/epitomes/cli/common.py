@@ -120,9 +120,15 @@ def level_of(sigma: str) -> float | None:
 
 
 def read_any(
-    path: Path, max_pixels: int | None, axes: str | None = None, *, series: str | None = None, finite: bool = True
+    path: Path,
+    max_pixels: int | None,
+    axes: str | None = None,
+    *,
+    series: str | None = None,
+    finite: bool = True,
+    missing: bool = False,
 ) -> Picture:
-    """Read an image with any axes; unless the caller checks, its values must be finite. Notes are printed."""
+    """Read an image with any axes, and print notes; values that are not finite are refused, as far as asked for."""
     from epitomes.formats import read as read_file
 
     require_picture(path)
@@ -130,18 +136,23 @@ def read_any(
     for note in picture.notes:
         tell(f"note: {path}: {note}")
     if finite:
-        require_finite(path, picture)
+        require_finite(path, picture, missing=missing)
     return picture
 
 
-def require_finite(path: Path, picture: Picture) -> None:
-    """Refuse NaN and infinity."""
+def require_finite(path: Path, picture: Picture, *, missing: bool) -> None:
+    """Refuse infinite values, and NaN unless it stands for `missing` ones."""
     import numpy as np
 
     pixels = picture.pixels
-    if pixels.dtype.kind == "f" and (bad := pixels.size - int(np.isfinite(pixels).sum())):
+    if pixels.dtype.kind != "f":
+        return
+    wrong = np.isinf(pixels) if missing else ~np.isfinite(pixels)
+    if count := int(wrong.sum()):
         raise CommandError(
-            INPUT, f'{path}: {bad} of {pixels.size} values are not finite: mask them with "epitomes denoise --mask"'
+            INPUT,
+            f"{path}: {count} of {pixels.size} values are not finite: store them as NaN, and fill them with "
+            '"epitomes denoise --fill"',
         )
 
 

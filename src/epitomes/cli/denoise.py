@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from epitomes.cli.batch import each, files_of, goals_in, into_folder
+from epitomes.cli.batch import each, files_at_once, files_of, goals_in, into_folder
 from epitomes.cli.common import (
     STREAM,
     Axes,
@@ -135,7 +135,8 @@ def denoise(
         ),
     ] = None,
     fill: Annotated[
-        bool, typer.Option("--fill", help="replace the pixels of --mask by estimates", rich_help_panel=METHOD)
+        bool,
+        typer.Option("--fill", help="replace bad pixels (--mask, NaN) by estimates", rich_help_panel=METHOD),
     ] = False,
     keep: Annotated[
         float,
@@ -211,8 +212,6 @@ def denoise(
     """
     level = level_of(sigma)
     require_axes(axes)
-    if fill and mask is None:
-        raise usage("--fill replaces bad pixels: name them with --mask FILE, or leave --fill out")
     if not 0 <= keep <= 1:
         raise usage(f"--keep must be between 0 and 1, got {keep:g}")
     files = files_of(images)
@@ -288,7 +287,10 @@ def denoise(
     )
     if directory:
         output.mkdir(exist_ok=True)
-    each(files, job.run, done="denoised", json=json, aside=str(output) == STREAM)
+    at_once = files_at_once(files, threads)
+    if at_once > 1:
+        job = replace(job, threads=1)  # one file per core; the number of threads changes no bit
+    each(files, job.run, done="denoised", json=json, aside=str(output) == STREAM, at_once=at_once)
 
 
 def _paper(

@@ -63,8 +63,11 @@ class Job:
 
         goal = self.goals[file]
         require_picture_goal(goal, self.overwrite)
-        picture = read_any(file, self.max_pixels, self.axes, series=self.series, finite=self.mask is None)
+        finite = self.mask is None
+        picture = read_any(file, self.max_pixels, self.axes, series=self.series, finite=finite, missing=True)
         _require_room(file, goal, picture)
+        if self.fill and self.mask is None and not _has_missing(picture):
+            raise usage(f"--fill replaces bad pixels, and {file} holds none: name them with --mask FILE")
         if self.save_model is not None:
             _require_one_epitome(picture, self.preset)
         data = None
@@ -197,8 +200,8 @@ class Job:
             facts["audit"] = None if data.audit is None else data.audit.as_dict()
             facts["sure"] = None if data.sure is None else data.sure.as_dict()
             words += [] if data.audit is None else [f"audit: {facts['audit']['verdict']}"]
-            known = data.sure is not None and math.isfinite(data.sure.psnr)
-            words += [f"estimated PSNR {data.sure.psnr:.2f} dB"] if data.sure is not None and known else []
+            if data.sure is not None and math.isfinite(data.sure.psnr):
+                words.append(f"estimated PSNR {data.sure.psnr:.2f} dB {data.sure.reference}")
             words.append(f"report in {self.report}")
         return Result(f"{file} -> {goal}: {', '.join(words)}", facts)
 
@@ -215,6 +218,12 @@ def _require_room(file: Path, goal: Path, picture: Picture) -> None:
     except ImageFileError as error:
         other = goal.with_name(goal.name.removesuffix(suffix_of(goal)) + ".tif")
         raise CommandError(INPUT, f"{file}: {error}", "-o", str(other)) from error
+
+
+def _has_missing(picture: Picture) -> bool:
+    from epitomes.filling import missing_values
+
+    return missing_values(picture.pixels) is not None
 
 
 def _require_one_epitome(picture: Picture, preset: str) -> None:

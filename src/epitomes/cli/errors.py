@@ -8,6 +8,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TextIO
 
@@ -67,14 +68,32 @@ def explained(error: Exception) -> CommandError:
         case OSError():
             known = error.filename is not None and error.strerror
             return CommandError(INPUT, f"{error.filename}: {error.strerror}" if known else words)
-        case ValueError():  # arguments that the library refuses
-            return usage(words)
+        case ValueError():  # arguments that the library refuses; of some it knows what would do
+            value = getattr(error, "value", None)
+            return usage(words, f"--{getattr(error, 'argument', '')}", f"{value:g}") if value else usage(words)
     return CommandError(INTERNAL, f"internal error: {type(error).__name__}: {words}")
 
 
+_kept: ContextVar[list[str] | None] = ContextVar("lines of this thread", default=None)
+
+
 def tell(words: str) -> None:
-    """Print a line for people on stderr."""
-    print(words, file=sys.stderr, flush=True)
+    """Print a line for people on stderr, or keep it while `lines_kept` does."""
+    kept = _kept.get()
+    if kept is None:
+        print(words, file=sys.stderr, flush=True)
+    else:
+        kept.append(words)
+
+
+@contextmanager
+def lines_kept(lines: list[str]) -> Iterator[None]:
+    """Keep the lines that this thread tells in `lines`, instead of printing them."""
+    token = _kept.set(lines)
+    try:
+        yield
+    finally:
+        _kept.reset(token)
 
 
 def fail(error: Exception, hint: str = "") -> int:

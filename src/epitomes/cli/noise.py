@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from epitomes.cli.advice import CommandLine, after_noise, doubts
-from epitomes.cli.batch import each, files_of, name_of_result
+from epitomes.cli.batch import each, files_at_once, files_of, name_of_result
 from epitomes.cli.common import (
     STREAM,
     Axes,
@@ -116,7 +116,7 @@ def noise(
         line=context.obj,
         names=images,
     )
-    each(files, job.run, done="examined", json=json)
+    each(files, job.run, done="examined", json=json, at_once=files_at_once(files, None))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,13 +139,17 @@ class Job:
 
     def run(self, file: Path) -> Result:
         """Estimate the noise of one file."""
-        picture = read_any(file, self.max_pixels, self.axes, series=self.series)
+        from epitomes.filling import missing_values
+
+        picture = read_any(file, self.max_pixels, self.axes, series=self.series, missing=True)
         found = self._estimate(file, picture) if self.region is None else self.region.noise(picture)
         if self.save is not None:
             from epitomes.noise.profile import write_profile
 
             write_profile(found, self.save, overwrite=self.overwrite, origin=origin_of(picture))
         lines = self._lines(file, found, picture.layout)
+        if (missing := missing_values(picture.pixels)) is not None:
+            lines.insert(1, f"  missing: {int(missing.sum())} of {missing.size} values (NaN), not used")
         if self.draw or self.report is not None:
             lines += self._drawn(found, picture)
         facts = {
@@ -159,10 +163,13 @@ class Job:
     def _drawn(self, found: Noise, picture: Picture) -> list[str]:
         """Write the page if it is wanted, and return the charts for the terminal."""
         from epitomes.cli.noise_charts import charts
+        from epitomes.filling import filled, missing_values
         from epitomes.noise.survey import survey
         from epitomes.reports.noise_page import write_noise_page
 
-        surveys = survey(picture.pixels, found, picture.layout, _names(picture))
+        missing = missing_values(picture.pixels)
+        pixels = picture.pixels if missing is None else filled(picture.pixels, missing, picture.layout)
+        surveys = survey(pixels, found, picture.layout, _names(picture))
         lines = charts(surveys) if self.draw else []
         if self.report is not None:
             name = picture.name or str(self.names[0])

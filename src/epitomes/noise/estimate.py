@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from epitomes.checks import Array, as_floats, one_of
+from epitomes.checks import Array, as_floats, one_of, require_real
+from epitomes.filling import filled, missing_values
 from epitomes.layout import Layout
 from epitomes.noise.channels import Offsets, of_channels
 from epitomes.noise.combine import Estimate, over_channels, over_pictures, over_planes
@@ -39,7 +40,7 @@ def estimate_noise(
     ----------
     image : array_like
         Grey image ``(H, W)``, volume ``(D, H, W)`` or, with `channel_axis`, a multichannel array. Any real dtype and
-        scale.
+        scale. NaN is a missing value, and is not used.
     model : {"auto", "gaussian", "poisson-gaussian", "sensor", "rician", "correlated"}, optional
         "gaussian" is white noise of one level. "poisson-gaussian" is white noise that grows with brightness as that of
         counted light does; it needs brightness that is linear in light (no gamma correction) and not clipped.
@@ -114,8 +115,10 @@ def estimate_noise(
     counted = model in ("poisson-gaussian", "sensor")
     if offset is not None and not counted:
         raise ValueError('offset belongs to model="poisson-gaussian" and "sensor": choose one, or leave offset out')
-    pixels = as_floats("image", image)
-    layout = Layout.of(pixels.shape, channel_axis, spatial)
+    given = require_real("image", image)
+    layout = Layout.of(given.shape, channel_axis, spatial)
+    missing = missing_values(given)
+    pixels = as_floats("image", given if missing is None else filled(given, missing, layout))
     if layout.spatial == 1:
         raise ValueError(
             f"noise cannot be estimated from signals (shape {pixels.shape}, one spatial axis): give its standard "
@@ -126,18 +129,22 @@ def estimate_noise(
     done, total = 0, _count(layout)
     offsets = _offsets(offset, layout.n_channels or 1)
 
-    def told(planes: Iterable[Array]) -> Iterator[Plane]:
+    def advance(planes: int) -> None:
         nonlocal done
+        done += planes
+        if callback is not None:
+            callback(done, total)
+
+    def told(planes: Iterable[Array]) -> Iterator[Plane]:
         for plane in planes:
             yield standardise(plane)
-            done += 1
-            if callback is not None:
-                callback(done, total)
+            advance(1)
 
     def of_image(picture: Array) -> Estimate:
         if model in ("auto", "correlated"):
             correlated = estimate_correlated(picture, certain=model == "correlated")
             if correlated is not None:
+                advance(layout.n_channels or 1)
                 return correlated
         channels = [picture] if layout.n_channels is None else np.moveaxis(picture, -1, 0)
         found = of_channels(model, told(channels), offsets)

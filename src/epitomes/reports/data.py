@@ -71,6 +71,11 @@ class RiskEstimate(Figures, Protocol):
     @property
     def peak(self) -> float: ...
 
+    @property
+    def reference(self) -> str:
+        """The range that the PSNR refers to, in words."""
+        ...
+
 
 class PixelErrors(Figures, Protocol):
     """An estimate of the error of every pixel, for example `epitomes.validation.ErrorMap`."""

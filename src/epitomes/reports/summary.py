@@ -8,11 +8,10 @@ from typing import Literal
 
 import numpy as np
 
+from epitomes.reports.advice import LOOK, next_step
 from epitomes.reports.data import ReportData
 
 MOST_DOUBTS = 3  # shown; the folded sections hold the rest
-LOOK = 'Look at "What was removed" below: it should show noise and no structure.'
-SET_SIGMA = "Set the noise level yourself if you know it (sigma= in Python, --sigma on the command line)."
 
 
 @dataclass(frozen=True)
@@ -21,6 +20,7 @@ class Doubt:
 
     reason: str
     next_step: str
+    is_code: bool = False  # a command or a call, not a sentence
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,10 @@ def find_doubts(data: ReportData) -> tuple[Doubt, ...]:
     gain = estimate_gain(data)
     if gain is not None and gain.low <= 0:
         reason = f"The denoised image may be no better than the noisy one (gain from {gain.low:.1f} dB)."
-        found.append(Doubt(reason, "Compare both images before you use the result, and try another preset."))
+        found.append(Doubt(reason, next_step("gain", "", data)))
     if data.noise is not None:
-        found += [Doubt(reason, SET_SIGMA) for reason in data.noise.doubts]
+        kinds = getattr(data.noise, "doubt_kinds", ()) or [""] * len(data.noise.doubts)
+        found += [Doubt(text, next_step(kind, "", data)) for kind, text in zip(kinds, data.noise.doubts, strict=True)]
     return _shown(found)
 
 
@@ -100,19 +101,36 @@ def sentence(words: str) -> str:
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
 
 
+def is_code(words: str) -> bool:
+    """Whether these are a command or a call."""
+    return words.startswith(("epitomes ", "epitomes."))
+
+
 def _shown(found: list[Doubt]) -> tuple[Doubt, ...]:
-    """The first few doubts, in sentences."""
-    return tuple(Doubt(sentence(one.reason), sentence(one.next_step)) for one in found[:MOST_DOUBTS])
+    """The first few doubts with different next steps, in sentences; commands and calls are left as they are."""
+    first = {one.next_step: one for one in reversed(found)}
+    kept = [one for one in found if first[one.next_step] is one][:MOST_DOUBTS]
+    return tuple(
+        Doubt(sentence(one.reason), one.next_step, True)
+        if is_code(one.next_step)
+        else Doubt(sentence(one.reason), sentence(one.next_step))
+        for one in kept
+    )
 
 
 def _audit_doubts(data: ReportData) -> list[Doubt]:
     if data.audit is None:
         return [Doubt("The result was not audited.", LOOK)]
     reasons, advice = list(data.audit.reasons), list(data.audit.advice)
-    if len(reasons) > len(advice):  # reasons share advice: show one reason for each advice
+    kinds = list(getattr(data.audit, "reason_kinds", ()))
+    if not kinds and len(reasons) > len(advice):  # reasons share advice: show one reason for each advice
         reasons = [reasons[0], *reasons[len(reasons) - len(advice) + 1 :]]
-    advice += [LOOK] * (len(reasons) - len(advice))
-    return [Doubt(reason, step) for reason, step in zip(reasons, advice, strict=False)]
+    kinds = kinds or [""] * len(reasons)
+    advice += [""] * (len(reasons) - len(advice))
+    return [
+        Doubt(reason, next_step(kind, text, data) if kind else text or LOOK)
+        for kind, reason, text in zip(kinds, reasons, advice, strict=False)
+    ]
 
 
 def _noise(data: ReportData) -> Headline:
@@ -130,7 +148,7 @@ def _gain(data: ReportData) -> Headline:
     if not math.isfinite(gain.value):
         return Headline("Estimated gain", f"> {gain.low:+.1f} dB", ("the error is too small to measure",))
     upper = f"{gain.high:+.1f} dB" if math.isfinite(gain.high) else "unknown"
-    details = (f"90 % interval {gain.low:+.1f} to {upper}", f"PSNR {data.sure.psnr:.2f} dB")
+    details = (f"90 % interval {gain.low:+.1f} to {upper}", f"PSNR {data.sure.psnr:.2f} dB {data.sure.reference}")
     return Headline("Estimated gain", f"{gain.value:+.1f} dB", details)
 
 

@@ -9,7 +9,7 @@ from epitomes.restoration._restore import denoise, plan, restore
 from epitomes.restoration.method import Estimate, Method
 from epitomes.restoration.non_local import NonLocal
 from epitomes.restoration.patchwise import Patchwise, Recipe
-from epitomes.restoration.planning import Trial
+from epitomes.restoration.planning import TimeLimitError, Trial
 from epitomes.restoration.restored import Restored
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Plan",
     "Recipe",
     "Restored",
+    "TimeLimitError",
     "Trial",
     "as_method",
     "denoise",

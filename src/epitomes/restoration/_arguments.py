@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from epitomes.checks import one_of, positive, require_finite, require_real
+from epitomes.checks import one_of, positive, require_real
 from epitomes.epitome import Epitome
 from epitomes.formats import Picture
 from epitomes.formats.raw import black_levels
 from epitomes.layout import Layout
 from epitomes.noise import Noise, find_impulses
-from epitomes.restoration.masks import as_mask, filled
+from epitomes.restoration.masks import as_mask, bad_pixels, filled
 from epitomes.restoration.method import Method
 from epitomes.restoration.non_local import NonLocal
 from epitomes.restoration.patchwise import Patchwise
@@ -24,6 +26,10 @@ from epitomes.restoration.planning import TINY
 METHODS = ("nonlocal", "paper")
 PRESETS = ("auto", "fast", "balanced", "best")
 MOST_COLOURS = 4  # a last axis that is no longer is hardly spatial
+LEAST_SAMPLE, SAMPLE_PER_SECOND = 2**20, 2**16  # pixels from which noise is estimated within a time limit
+LEAST_SIDE = 256  # pixels of such a sample
+LEAST_VALUES = 64  # of an image whose range says something about its noise
+UNIT, BYTE, WORD = 2.0, 255.0, 65535.0  # ranges of images: floats around [0, 1], and whole numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,19 +64,51 @@ class Request:
             layout, black = Layout.of(given.shape, channel_axis, spatial), None
         return cls(given, layout, None if mask is None else as_mask(mask, layout), black)
 
-    @property
+    @cached_property
+    def bad(self) -> NDArray[np.bool_] | None:
+        """Pixels of the mask, and missing ones."""
+        return bad_pixels(self.given, self.mask, self.layout)
+
+    @cached_property
     def pixels(self) -> NDArray[Any]:
         """The image without its bad pixels."""
-        pixels = self.given if self.mask is None else filled(self.given, self.mask, self.layout)
-        require_finite("image", pixels)
+        bad = self.bad
+        pixels = self.given if bad is None else filled(self.given, bad, self.layout)
+        if pixels.dtype.kind == "f" and (infinite := int(np.isinf(pixels).sum())):
+            raise ValueError(
+                f"image holds {infinite} infinite values, of {pixels.size}: leave them out with mask=np.isinf(image), "
+                "or set them to NaN, which counts as missing"
+            )
         return pixels
 
-    def without_impulses(self) -> tuple[Request, tuple[str, ...]]:
-        """The request with impulses replaced by their neighbours, and a note; itself if there are none."""
+    def sample(self, time: float | None) -> NDArray[Any]:
+        """The part of the image from which its noise is estimated: all of it, or its middle if there is little time."""
+        pixels, layout = self.pixels, self.layout
+        if time is None or layout.spatial == 1:
+            return pixels
+        high, wide = layout.picture_shape[: layout.spatial][-2:]
+        area = max(LEAST_SAMPLE, time * SAMPLE_PER_SECOND) / max(1, math.prod(layout.stack_shape))
+        share = min(1.0, math.sqrt(area / (high * wide)))
+        sides = [min(side, max(LEAST_SIDE, round(share * side))) for side in (high, wide)]
+        rows, columns = (slice((n - m) // 2, (n - m) // 2 + m) for n, m in zip((high, wide), sides, strict=True))
+        canonical = layout.canonical(pixels)
+        middle = canonical[..., rows, columns, :] if layout.channel_axis is not None else canonical[..., rows, columns]
+        return layout.original(middle)
+
+    def without_impulses(self, time: float | None = None) -> tuple[Request, tuple[str, ...]]:
+        """The request with impulses replaced by their neighbours, and a note; itself if there are none.
+
+        With little `time` they are looked for in a part of the image first.
+        """
         layout = self.layout
-        found = find_impulses(self.pixels, channel_axis=layout.channel_axis, spatial=layout.spatial)
-        if self.mask is not None:
-            found = replace(found, mask=found.mask & ~self.mask)
+        part = self.sample(time)
+        found = find_impulses(part, channel_axis=layout.channel_axis, spatial=layout.spatial)
+        if not found.mask.any():
+            return self, ()
+        if part.shape != self.given.shape:
+            found = find_impulses(self.pixels, channel_axis=layout.channel_axis, spatial=layout.spatial)
+        if self.bad is not None:
+            found = replace(found, mask=found.mask & ~self.bad)
         if not found.mask.any():
             return self, ()
         note = f"{found.describe()}: their neighbours took their place before the noise was removed"
@@ -80,6 +118,36 @@ class Request:
 def _looks_coloured(shape: tuple[int, ...]) -> bool:
     """Whether the last axis is too short for one of an image, and the two before it are not."""
     return len(shape) > 2 and shape[-1] <= MOST_COLOURS < TINY <= min(shape[-3:-1])
+
+
+class SigmaError(ValueError):
+    """A noise level that cannot be meant; `value` is one that may be, if it is known."""
+
+    argument = "sigma"
+
+    def __init__(self, message: str, value: float | None) -> None:
+        super().__init__(message)
+        self.value = value
+
+
+def require_sigma(sigma: float | None, pixels: NDArray[Any]) -> None:
+    """Refuse a noise level in other units than those of the image: no noise is stronger than all that varies."""
+    if sigma is None or pixels.size < LEAST_VALUES:
+        return
+    low, high = float(pixels.min()), float(pixels.max())
+    if not 0 < high - low < sigma:
+        return
+    likely, why = None, ""
+    if high - low <= UNIT and sigma <= BYTE:
+        likely, why = sigma / BYTE, f"{sigma:g} / 255"
+    elif sigma > BYTE >= high - low > UNIT:
+        likely, why = sigma / WORD * BYTE, f"{sigma:g} / 257"
+    advice = f"did you mean {likely:.3g} ({why})?" if likely else "leave it out, and it is estimated"
+    raise SigmaError(
+        f"sigma {sigma:g} is larger than the whole range of the image, {low:.4g} to {high:.4g}: it must be in the "
+        f"units of the image, so {advice}",
+        None if likely is None else float(f"{likely:.3g}"),
+    )
 
 
 def noise_of(sigma: float | None, noise: Noise | None) -> Noise | None:

@@ -17,7 +17,7 @@ from epitomes.checks import RNG, Array, as_dtype, as_seed, require_finite, requi
 from epitomes.layout import Layout, Place
 from epitomes.noise import Noise
 from epitomes.restoration.flux import with_fluxes
-from epitomes.restoration.masks import as_mask, filled
+from epitomes.restoration.masks import bad_pixels, filled, missing_note
 from epitomes.restoration.method import Callback, Estimate, Method, within
 from epitomes.restoration.non_local import NonLocal
 from epitomes.restoration.patchwise import Patchwise
@@ -223,12 +223,12 @@ class Plan:
         layout = self._layout(given.shape)
         require_run(threads, callback)
         self.method.prepare(layout.picture_shape, layout.channel_axis is not None)  # refused here, before any work
-        bad = None if mask is None else as_mask(mask, layout)
+        bad = bad_pixels(given, mask, layout)
         pixels = given if bad is None else filled(given, bad, layout)
         require_finite("image", pixels)
         canonical, channels, seed = layout.canonical(pixels), layout.channel_axis is not None, as_seed(rng)
         clean = np.empty(canonical.shape, pixels.dtype)
-        places, notes, counts = list(layout.places()), [], []
+        places, notes, counts = list(layout.places()), [*missing_note(given, fill)], []
         first: Estimate | None = None
         if callback is not None:
             callback(0.0, "denoising")

@@ -11,23 +11,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from epitomes.checks import RNG, Array, as_floats, as_seed
+from epitomes.checks import RNG, as_floats, as_seed
 from epitomes.epitome import Epitome
 from epitomes.formats import Picture
 from epitomes.layout import Layout
 from epitomes.noise import Noise, estimate_noise
-from epitomes.restoration._arguments import Request, as_method, noise_of
+from epitomes.restoration._arguments import Request, as_method, noise_of, require_sigma
 from epitomes.restoration._plan import Plan, require_run
 from epitomes.restoration.contrast import variance
 from epitomes.restoration.method import Callback, Method, within
 from epitomes.restoration.non_local import NonLocal
 from epitomes.restoration.patchwise import Patchwise
-from epitomes.restoration.planning import TINY, search
+from epitomes.restoration.planning import TINY, Decision, Task, by_time, search, seconds_of
 from epitomes.restoration.restored import Restored
 
 DOUBTFUL = {"texture", "correlated", "quantised", "jpeg", "demosaicked"}  # kinds of doubt about faint noise
 ROUNDING = "The noise is fainter than the steps between whole numbers, and may be texture."
 ESTIMATING, PLANNING = 0.04, 0.15  # shares of the progress shown
+MOST_PLANNING = 0.45  # the same, once it is known how long the rest takes
 
 
 def denoise(
@@ -70,7 +71,7 @@ def denoise(
         axes but `channel_axis` are spatial.
     mask : array_like, optional
         Non-zero at bad pixels, which are not used. It has the shape of `image`, with or without channels, or that of
-        one picture or plane of it.
+        one picture or plane of it. NaN is bad wherever it is.
     fill : bool, default: False
         Whether bad pixels are estimated. Otherwise they are returned as they are.
     method : {"nonlocal", "paper"}, NonLocal or Patchwise, optional
@@ -82,7 +83,7 @@ def denoise(
     epitome : Epitome, optional
         Epitome to use as it is. Default: a shipped one, or for the paper's method one learned from the image.
     time : float, optional
-        Time budget in seconds for everything. Only with ``preset="auto"``.
+        Time limit in seconds for everything. Only with ``preset="auto"``. Methods are then chosen by their time, too.
     rng : Generator, int or None, default: 0
         Random number generator or seed, for trials and learning.
     threads : int, optional
@@ -99,6 +100,8 @@ def denoise(
     ------
     ValueError
         If arguments exclude each other, or the method cannot handle the image or the epitome.
+    TimeLimitError
+        If no method denoises the image within `time`; it is a ValueError, and says what would fit. Nothing was done.
 
     Warns
     -----
@@ -201,17 +204,22 @@ def restore(
     request = Request.of(image, channel_axis, spatial, mask)
     require_run(threads, callback)
     known, how = noise_of(sigma, noise), as_method(method, preset, epitome, time)
-    request, notes = request.without_impulses() if known is None else (request, ())
+    require_sigma(sigma, request.pixels)
+    began = clock.perf_counter()
+    request, notes = request.without_impulses(time) if known is None else (request, ())
     planned = PLANNING if how is None else ESTIMATING if known is None else 0.0
     chosen = _plan(
         request,
         known,
         how,
         time=time,
+        began=began,
         seed=as_seed(rng),
         threads=threads,
         callback=within(callback, 0.0, planned),
     )
+    if chosen.seconds:  # from here on, the progress shown is that of the clock
+        planned = max(planned, min(MOST_PLANNING, chosen.spent / (chosen.spent + chosen.seconds)))
     restored = chosen.run(
         request.given,
         mask=request.mask,
@@ -269,16 +277,23 @@ def plan(
     """
     request = Request.of(image, channel_axis, spatial, mask)
     require_run(threads, callback)
-    known = noise_of(sigma, noise)
-    return _plan(
-        request.without_impulses()[0] if known is None else request,
+    known, how = noise_of(sigma, noise), as_method(method, preset, epitome, time)
+    require_sigma(sigma, request.pixels)
+    began = clock.perf_counter()
+    found = _plan(
+        request.without_impulses(time)[0] if known is None else request,
         known,
-        as_method(method, preset, epitome, time),
+        how,
         time=time,
+        began=began,
         seed=as_seed(rng),
         threads=threads,
         callback=callback,
     )
+    if found.seconds is not None:
+        return found
+    task = _task(request, found.noise, None, as_seed(rng), threads, began)
+    return replace(found, seconds=0.0 if task is None else seconds_of(found.method, task))
 
 
 def _plan(
@@ -287,21 +302,20 @@ def _plan(
     method: Method | None,
     *,
     time: float | None,
+    began: float,
     seed: int,
     threads: int | None,
     callback: Callback | None,
 ) -> Plan:
-    began = clock.perf_counter()
     layout, pixels = request.layout, request.pixels
-    channels = layout.channel_axis is not None
     if method is not None:
-        method.prepare(layout.picture_shape, channels)  # refused here, before any work
+        method.prepare(layout.picture_shape, layout.channel_axis is not None)  # refused here, before any work
     if callback is not None:
         callback(0.0, "planning")
     if noise is None:
         tell = within(callback, 0.0, ESTIMATING / PLANNING if method is None else 1.0)
         noise = estimate_noise(
-            pixels,
+            request.sample(time),
             model="auto" if request.black is None else "sensor",
             offset=request.black,
             channel_axis=layout.channel_axis,
@@ -314,34 +328,9 @@ def _plan(
             )
     if method is not None:
         return Plan(method=method, noise=noise, layout=layout, spent=clock.perf_counter() - began)
-    busiest = _busiest(pixels, layout, noise)
-    left = None if time is None else time - (clock.perf_counter() - began)
-    reason = None
-    if busiest is None:
-        reason = "no noise was found"
-    elif layout.spatial == 1:
-        reason = "signals are denoised by the paper's method"
-    elif layout.spatial == 3 and layout.picture_shape[0] > 1:
-        reason = "volumes are denoised across planes, and presets are compared on images only"
-    elif noise.blocks is not None or any(part.blocks is not None for part in noise.parts):
-        reason = "the noise is correlated, and presets are compared on white noise only"
-    elif left is not None and left <= 0:
-        reason = f"estimating the noise took all of the {time:g} s allowed"
-    if reason is not None:
-        method, spent = _without_trials(layout, time), clock.perf_counter() - began
-        return Plan(method=method, noise=noise, layout=layout, reasons=(reason,), time=time, spent=spent)
-    assert busiest is not None  # else there is a reason
-    plane, sigma, n_planes = busiest
-    found = search(
-        plane,
-        sigma,
-        n_planes=n_planes,
-        seconds=left,
-        seed=seed,
-        threads=threads,
-        callback=within(callback, ESTIMATING / PLANNING, 1.0),
-    )
-    where = (f"chosen on the plane with the most structure, of {n_planes}",) if n_planes > 1 else ()
+    task = _task(request, noise, time, seed, threads, began)
+    found = _choose(layout, task, within(callback, ESTIMATING / PLANNING, 1.0))
+    where = (f"chosen on the plane with the most structure, of {task.n_planes}",) if task and task.n_planes > 1 else ()
     return Plan(
         method=found.method,
         noise=noise,
@@ -354,23 +343,41 @@ def _plan(
     )
 
 
+def _choose(layout: Layout, task: Task | None, callback: Callback | None) -> Decision:
+    """The method: by trials where the noise is white, by time where it is not."""
+    has_room = layout.spatial > 1 and min(layout.picture_shape[: layout.spatial][-2:]) >= TINY
+    if task is None:
+        return Decision(NonLocal() if has_room else Patchwise(), (), ("no noise was found",))
+    if layout.spatial == 1:
+        return Decision(Patchwise(), (), ("signals are denoised by the paper's method",))
+    if layout.spatial == 3 and layout.picture_shape[0] > 1 and task.blocks is None and has_room:
+        return by_time(task, ("volumes are denoised across planes, and presets are compared on images only",))
+    if task.blocks is not None and has_room:
+        return by_time(task, ("the noise is correlated, and presets are compared on white noise only",))
+    return search(
+        task.image,
+        task.sigma,
+        n_planes=task.n_planes,
+        larger=task.larger,
+        seconds=task.limit,
+        began=task.began,
+        seed=task.seed,
+        threads=task.threads,
+        callback=callback,
+    )
+
+
 def _is_rounding(noise: Noise, dtype: np.dtype[Any]) -> bool:
     """Whether estimated noise of whole numbers is fainter than their steps, and doubtful: texture, or rounding."""
     return dtype.kind in "iu" and 0 < noise.level < 1 and not noise.gain.any() and bool(DOUBTFUL & {*noise.doubt_kinds})
 
 
-def _without_trials(layout: Layout, time: float | None) -> Method:
-    """The method where none are compared: the paper's for signals and for images that are smaller than a patch."""
-    has_room = layout.spatial > 1 and min(layout.picture_shape[: layout.spatial][-2:]) >= TINY
-    return NonLocal(preset="balanced" if time is None else "fast") if has_room else Patchwise()
-
-
-def _busiest(pixels: NDArray[Any], layout: Layout, noise: Noise) -> tuple[Array, float, int] | None:
-    """The plane with the most structure, with even noise; the level of its noise; and the number of noisy planes.
-
-    None if no plane holds noise.
-    """
-    canonical = layout.canonical(pixels)
+def _task(
+    request: Request, noise: Noise, time: float | None, seed: int, threads: int | None, began: float
+) -> Task | None:
+    """The plane with the most structure, with even noise, and how many there are like it; None if none holds noise."""
+    sample = request.sample(time)
+    layout, canonical = request.layout, request.layout.canonical(sample)
     best, most, n_planes = None, -math.inf, 0
     for place in layout.places():
         mine = noise.at(place, layout)
@@ -380,10 +387,21 @@ def _busiest(pixels: NDArray[Any], layout: Layout, noise: Noise) -> tuple[Array,
         lead = even.image.shape[: max(0, layout.spatial - 2)]
         for at in np.ndindex(*lead):
             n_planes += 1
-            structure = variance(even.image[at]) / even.sigma**2
+            structure = variance(even.image[at]) / even.sigma**2 if lead or place else 0.0
             if structure > most:
-                best, most = (even.image[at], even.sigma), structure
+                best, most = (even.image[at], even), structure
     if best is None:
         return None
-    plane, sigma = best
-    return as_floats("image", plane), sigma, n_planes
+    plane, even = best
+    return Task(
+        as_floats("image", plane),
+        even.sigma,
+        time,
+        seed,
+        threads,
+        began,
+        n_planes,
+        larger=request.given.size / sample.size,
+        blocks=even.blocks,
+        channels=layout.channel_axis is not None,
+    )

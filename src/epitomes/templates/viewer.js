@@ -1,4 +1,4 @@
-// The viewer of the report: a divider between the noisy and the denoised image, zoom, brightness and contrast.
+// The viewer of the report: a divider between the noisy and the denoised image, region, zoom, brightness and contrast.
 "use strict";
 (() => {
   document.documentElement.classList.add("live");
@@ -11,14 +11,24 @@
     const after = figure.querySelector(".after");
     const zooms = figure.querySelectorAll("[type=radio]");
     let drag = null; // what a pointer that is held down does
+    let press = null; // the last one
 
-    function zoom() {
+    // How tall the picture may be: what is left of the first screen above the controls, if that is enough.
+    function room() {
+      const top = pane.getBoundingClientRect().top + scrollY;
+      const controls = [".slide", ".toolbar"].map((name) => figure.querySelector(name).offsetHeight);
+      const left = innerHeight - top - controls.reduce((sum, one) => sum + one, 24);
+      return left > 0.4 * innerHeight ? left : 0.8 * innerHeight;
+    }
+
+    function zoom(place) {
       const chosen = [...zooms].find((one) => one.checked).value;
       const wide = after.naturalWidth, tall = after.naturalHeight;
       const box = compare.getBoundingClientRect(), frame = pane.getBoundingClientRect();
-      const x = (frame.left + pane.clientWidth / 2 - box.left) / box.width; // the point in the middle of the pane
-      const y = (frame.top + pane.clientHeight / 2 - box.top) / box.height;
-      const fit = Math.min(pane.offsetWidth / wide, (0.8 * innerHeight) / tall);
+      // the place that was chosen, or the point in the middle of the pane
+      const x = place?.x ?? (frame.left + pane.clientWidth / 2 - box.left) / box.width;
+      const y = place?.y ?? (frame.top + pane.clientHeight / 2 - box.top) / box.height;
+      const fit = Math.min(pane.offsetWidth / wide, room() / tall);
       const scale = chosen === "fit" ? fit : Number(chosen);
       compare.style.width = `${Math.floor(wide * scale)}px`;
       compare.style.height = `${Math.floor(tall * scale)}px`;
@@ -67,7 +77,23 @@
       zoom();
     }
 
+    // A second press at the same place soon after the first: the browser's own double click is lost with the drag.
+    function chosen(event) {
+      const before = press;
+      press = event;
+      return before && event.timeStamp - before.timeStamp < 400 &&
+        Math.hypot(event.clientX - before.clientX, event.clientY - before.clientY) < 12;
+    }
+
+    function chooseRegion(event) {
+      const box = compare.getBoundingClientRect();
+      const next = zooms[0].checked ? "4" : "fit";
+      [...zooms].find((one) => one.value === next).checked = true;
+      zoom({ x: (event.clientX - box.left) / box.width, y: (event.clientY - box.top) / box.height });
+    }
+
     compare.addEventListener("pointerdown", (event) => {
+      if (chosen(event)) return chooseRegion(event);
       const zoomed = pane.classList.contains("zoomed");
       if (!zoomed || event.target.closest(".divider")) drag = moveDivider;
       else if (event.pointerType === "mouse") drag = pan; // fingers scroll by themselves
@@ -82,11 +108,11 @@
     for (const name of ["pointerup", "pointercancel"]) compare.addEventListener(name, () => { drag = null; });
     cut.addEventListener("input", divide);
     pane.addEventListener("scroll", divide);
-    zooms.forEach((one) => one.addEventListener("change", zoom));
+    zooms.forEach((one) => one.addEventListener("change", () => zoom()));
     for (const one of [brightness, contrast]) one.addEventListener("input", tone);
     figure.querySelector(".reset").addEventListener("click", reset);
-    addEventListener("resize", zoom);
-    after.decode().then(zoom, zoom);
+    addEventListener("resize", () => zoom());
+    after.decode().then(() => zoom(), () => zoom());
   }
 
   // Folded sections are printed, too.

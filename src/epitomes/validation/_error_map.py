@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from epitomes.checks import RNG, as_floats, positive
 from epitomes.noise.model import Noise
 from epitomes.validation._probe import Denoiser, probe
-from epitomes.validation._sure import LEVEL, QUANTILE, Sure, peak_of, risk, risk_map
+from epitomes.validation._sure import LEVEL, QUANTILE, Sure, risk, risk_map, span_of
 from epitomes.validation.contradictions import doubts_about
 from epitomes.validation.planes import (
     Floats,
@@ -167,7 +167,8 @@ def error_map(
     sigma = levels(model, clean, layout)
     answers = probe(denoiser, image, clean, sigma, probes=probes, rng=rng)
     doubts = doubts_about(model, image, clean, channel_axis)
-    found = risk(doubles("noisy", image), clean, sigma, answers, white or peak_of(np.asarray(noisy), clean), doubts)
+    span = span_of(np.asarray(noisy), clean, white)
+    found = risk(doubles("noisy", image), clean, sigma, answers, span, doubts)
     residual = image - clean
     variance = _scaled(
         _shape(*(as_plane(part, layout) for part in (clean, residual, sigma))),

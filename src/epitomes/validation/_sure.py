@@ -26,7 +26,9 @@ from epitomes.validation.planes import Floats, as_noise, doubles, levels, unclip
 
 LEVEL = 0.9  # of all intervals
 QUANTILE = 1.645  # a normal variable stays within so many standard deviations with that probability
-PEAKS = (1.0, 255.0, 65535.0)  # the usual ranges of floats
+PEAKS = (1.0, 255.0)  # the usual ranges of floats
+TYPICAL = 0.25  # of such a range, at least, is used by images that have it
+TAIL = 0.001  # share of the pixels beyond each end of an image's own range: hot ones would stretch it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,11 +52,13 @@ class Sure:
     clipped : float
         Share of the pixels that were left out because their noise was clipped.
     peak : float
-        Value of white that the PSNR refers to.
+        Length of the range that the PSNR refers to.
     probes : int
         Number of random probes.
     doubts : tuple of str
         What speaks against the noise model, on which all these numbers rest, in short sentences; empty if nothing does.
+    span : tuple of float, optional
+        Both ends of that range.
 
     See Also
     --------
@@ -80,6 +84,14 @@ class Sure:
     peak: float
     probes: int
     doubts: tuple[str, ...] = ()
+    span: tuple[float, float] | None = None
+
+    @property
+    def reference(self) -> str:
+        """The range that the PSNR refers to, in words."""
+        low, high = (0.0, self.peak) if self.span is None else self.span
+        usual = (low, high) in [(0.0, 255.0), (0.0, 1.0)]
+        return f"{'for the range' if usual else 'of the own range of the image'} {low:.4g} to {high:.4g}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as plain values for JSON; infinite ones are None.
@@ -92,13 +104,14 @@ class Sure:
         items = dataclasses.asdict(self) | {"doubts": list(self.doubts)}
         items["psnr"] = _finite(self.psnr)
         items["interval"] = [_finite(end) for end in self.interval]
+        items["span"] = None if self.span is None else list(self.span)
         return items
 
     def __str__(self) -> str:
         if self.doubts:
             return "PSNR unknown, because the noise model is in doubt: " + " ".join(self.doubts)
         low, high = self.interval
-        return f"PSNR {self.psnr:.2f} dB, 90 % between {low:.2f} and {high:.2f} (peak {self.peak:g})"
+        return f"PSNR {self.psnr:.2f} dB {self.reference}, 90 % between {low:.2f} and {high:.2f}"
 
 
 def sure(
@@ -128,8 +141,8 @@ def sure(
     rng : numpy.random.Generator, int or None, optional
         Random number generator or seed of the probes.
     peak : float, optional
-        Value of white. If None, it is the largest value of an integer type of up to 16 bits, otherwise the least of 1,
-        255 and 65535 that holds 99 % of the restored pixels, and beyond these their range.
+        Value of white, 0 being black. If None, the range of 8-bit images is 0 to 255 and that of floats 0 to 1 or 0 to
+        255 if it suits them; any other image has its own range, that of all but 0.2 % of the restored pixels.
     channel_axis : int, optional
         Axis of the channels, for noise with one level per channel. If None, channels come last.
 
@@ -179,12 +192,20 @@ def sure(
     sigma = levels(model, restored, layout)
     answers = probe(denoiser, image, restored, sigma, probes=probes, rng=rng)
     doubts = doubts_about(model, image, restored, channel_axis)
-    peak = white or peak_of(np.asarray(noisy), restored)
-    return risk(doubles("noisy", image), restored, sigma, answers, peak, doubts)
+    span = span_of(np.asarray(noisy), restored, white)
+    return risk(doubles("noisy", image), restored, sigma, answers, span, doubts)
 
 
-def risk(noisy: Floats, restored: Floats, sigma: Floats, answers: Probe, peak: float, doubts: tuple[str, ...]) -> Sure:
+def risk(
+    noisy: Floats,
+    restored: Floats,
+    sigma: Floats,
+    answers: Probe,
+    span: tuple[float, float],
+    doubts: tuple[str, ...],
+) -> Sure:
     """The estimate from a restored image and the answers of its denoiser to probes."""
+    peak = span[1] - span[0]
     trusted = unclipped(noisy, restored, sigma)
     residual = (noisy - restored)[trusted]
     slope, response, level = answers.slope[trusted], answers.response[trusted], sigma[trusted]
@@ -202,6 +223,7 @@ def risk(noisy: Floats, restored: Floats, sigma: Floats, answers: Probe, peak: f
         peak=peak,
         probes=answers.probes,
         doubts=doubts,
+        span=span,
     )
 
 
@@ -222,13 +244,18 @@ def _variance(residual: Floats, sigma: Floats, slope: Floats, response: Floats, 
     return max(0.0, float(own) + 8 * spread) / residual.size
 
 
-def peak_of(noisy: NDArray[Any], restored: Floats) -> float:
-    """The default of `peak`; its rule is documented in `sure`."""
-    if noisy.dtype.kind in "iu" and noisy.dtype.itemsize <= 2:
-        return float(np.iinfo(noisy.dtype).max)
+def span_of(noisy: NDArray[Any], restored: Floats, peak: float | None = None) -> tuple[float, float]:
+    """The range that a PSNR refers to; its rule is documented in `sure`."""
+    if peak is not None:
+        return 0.0, peak
+    if noisy.dtype.kind in "iu" and noisy.dtype.itemsize == 1:
+        limits = np.iinfo(noisy.dtype)
+        return float(limits.min), float(limits.max)
     large = float(np.quantile(np.abs(restored), 0.99))
-    span = float(np.ptp(restored))
-    return next((peak for peak in PEAKS if large <= peak), span)
+    if noisy.dtype.kind == "f" and (usual := [peak for peak in PEAKS if TYPICAL * peak < large <= peak]):
+        return 0.0, usual[0]
+    low, high = (float(end) for end in np.quantile(restored, (TAIL, 1 - TAIL)))
+    return (low, high) if high > low else (low, low + 1.0)
 
 
 def _finite(value: float) -> float | None:

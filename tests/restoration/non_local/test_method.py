@@ -14,7 +14,7 @@ from epitomes.learn import natural, smooth_noise
 from epitomes.phi import windows
 from epitomes.restoration import NonLocal, Patchwise
 from epitomes.restoration.method import Callback
-from epitomes.restoration.non_local import AdaptPass, AtomsPass, FeedbackPass
+from epitomes.restoration.non_local import AtomsPass, FeedbackPass
 from epitomes.restoration.non_local.method import MOST_RANGE, outliers_of
 from epitomes.restoration.non_local.presets import PRESETS, passes_of
 
@@ -235,9 +235,7 @@ class TestLaws:
         progress = Progress()
         denoise(noisy[:24, :24], SIGMA, preset=preset, callback=progress)
         steps = passes_of(preset)
-        told = [
-            f"pass {number} of {len(steps)}" for number, step in enumerate(steps, 1) if step.cost != AdaptPass().cost
-        ]
+        told = [f"pass {number} of {len(steps)}" for number in range(1, len(steps) + 1)]
         assert [stage for stage in dict.fromkeys(progress.stages) if stage.startswith("pass")] == told
 
 

@@ -206,9 +206,9 @@ class TestAdapt:
         asked = []
         run = passes.run
 
-        def watched(steps: Any, max_steps: int) -> Any:
+        def watched(steps: Any, max_steps: int, **given: Any) -> Any:
             asked.append(max_steps)
-            return run(steps, max_steps=max_steps)
+            return run(steps, max_steps=max_steps, **given)
 
         monkeypatch.setattr(passes, "run", watched)
         AdaptPass().run(state, seed=0, threads=1)

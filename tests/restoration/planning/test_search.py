@@ -15,7 +15,8 @@ from epitomes.restoration import NonLocal, Patchwise
 from epitomes.restoration.planning import Decision, search
 from epitomes.restoration.planning.candidates import Candidate, Outcome, Task
 from epitomes.restoration.planning.held_out import SIDE, HeldOut
-from epitomes.restoration.planning.search import MARGIN
+from epitomes.restoration.planning.search import MARGIN, MOST_ATOMS
+from epitomes.restoration.planning.timing import TimeLimitError
 
 CAMERA = grey("camera", 128).astype(np.float32)
 SIGMA = 20.0
@@ -107,6 +108,7 @@ class Stage:
         self.known, self.cut, self.gone, self.asked = known, cut, False, list[str]()
         module = sys.modules[search.__module__]  # its name leads to the function
         monkeypatch.setattr(module, "tried", self.tried)
+        monkeypatch.setattr(module, "seconds_of", lambda method, task: known[method.label.replace(", ", "_")][1])
         monkeypatch.setattr(module, "atoms_needed", lambda *_: atoms)
         monkeypatch.setattr(module, "mean_square_error", lambda *_: known["fast"][0] ** 2)
         monkeypatch.setattr(Task, "left", property(self.left))
@@ -137,19 +139,27 @@ def test_balanced_unless_it_gains_nothing(monkeypatch: pytest.MonkeyPatch) -> No
     assert found.seconds == 1
 
 
+def test_faint_noise_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a patch needs many atoms, nothing gains over "balanced", and trials take long."""
+    stage = Stage(monkeypatch, atoms=MOST_ATOMS, fast=(1.0, 1), balanced=(0.9, 9), best=(0.8, 99))
+    found = search(FLAT[:256, :256], 1.0)
+    assert found.method.label == "balanced" and stage.asked == [] and found.seconds == 9
+    assert "the noise is faint" in explain(found)
+    assert search(FLAT[:256, :256], 1.0, seconds=5).method.label == "fast"
+
+
 def test_textures_may_learn_an_epitome(monkeypatch: pytest.MonkeyPatch) -> None:
     Stage(monkeypatch, atoms=8.0, fast=(1.0, 1), balanced=(0.9, 9), paper=(0.8, 99))
     found = search(FLAT, 1.0)
     assert isinstance(found.method, Patchwise) and found.method.recipe is not None
     assert found.method.recipe.settle(FLAT, 1.0).lam == 3.0
     assert found.method.label == "paper, lambda 3 sigma" and "paper, lambda 3 sigma gains +" in explain(found)
-    for atoms in (1.0, 30.0):  # too few to gain, too many to learn
-        stage = Stage(monkeypatch, atoms=atoms, fast=(1.0, 1), balanced=(0.9, 9), paper=(0.8, 9))
-        assert search(FLAT, 1.0).method.label == "balanced" and stage.asked == ["fast", "balanced"]
+    stage = Stage(monkeypatch, atoms=1.0, fast=(1.0, 1), balanced=(0.9, 9), paper=(0.8, 9))  # too few to gain
+    assert search(FLAT, 1.0).method.label == "balanced" and stage.asked == ["fast", "balanced"]
 
 
 def test_smooth_grey_images_take_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
-    stage = Stage(monkeypatch, atoms=0.1, fast=(1.0, 1), balanced=(0.9, 9))
+    stage = Stage(monkeypatch, atoms=0.1, fast=(1.0, 1), balanced=(0.9, 9), best=(0.8, 54))
     found = search(FLAT, 1.0)
     assert found.method.label == "best" and "0.1 atoms" in explain(found) and stage.asked == ["fast", "balanced"]
     assert search(FLAT, 1.0, seconds=30).method.label == "balanced"
@@ -157,7 +167,7 @@ def test_smooth_grey_images_take_the_best(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_small_images_take_the_best_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    Stage(monkeypatch, fast=(1.0, 1), balanced=(0.9, 9))
+    Stage(monkeypatch, fast=(1.0, 1), balanced=(0.9, 9), best=(0.8, 54))
     assert search(FLAT[:256, :256], 1.0).method.label == "best"
     assert search(FLAT[:257, :256], 1.0).method.label == "balanced"
     found = search(np.stack([FLAT[:144, :144]] * 3, -1), 1.0)
@@ -170,21 +180,26 @@ def test_small_images_take_the_best_too(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize(
     ("seconds", "label", "words"),
     [
-        (0.5, "fast", "even fast takes about 1 s, more than the 0.5 s allowed"),
+        (0.2, "fast, stride 4", "about 0.1 s of the 0.2 s allowed; fast would take about 1 s"),
+        (0.5, "fast, stride 2", "about 0.3 s of the 0.5 s allowed; fast would take about 1 s"),
         (2.0, "fast", "balanced would take about"),
-        (30.0, "balanced", "about 9 s of the 30 s allowed; best would take about 54 s"),
-        (200.0, "best", "about 54 s of the 200 s allowed"),
+        (30.0, "balanced", "about 9 s of the 30 s allowed; best would take about 36 s"),
+        (64.0, "balanced", "about 9 s of the 64 s allowed; best would take about 60 s"),
+        (200.0, "best", "about 60 s of the 200 s allowed"),
     ],
 )
 def test_the_time_budget(seconds: float, label: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    Stage(monkeypatch, fast=(1.0, 1), balanced=(0.8, 9), best=(0.7, 60))
+    coarse = {"fast_stride 2": (2.0, 0.3), "fast_stride 4": (3.0, 0.1)}
+    Stage(monkeypatch, fast=(1.0, 1), balanced=(0.8, 9), best=(0.7, 60), **coarse)
     found = search(FLAT, 1.0, seconds=seconds)
     assert found.method.label == label and words in explain(found)
+    with pytest.raises(TimeLimitError, match=r"quickest method \(fast, stride 4\) needs about 0.1 s, and 0.05 s are"):
+        search(FLAT, 1.0, seconds=0.05)
 
 
 @pytest.mark.parametrize(("cut", "words"), [(None, "estimated on 9 tiles of"), (2, "estimated on 2 tiles of")])
 def test_the_tiles_that_were_compared_are_counted(cut: int | None, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    Stage(monkeypatch, cut=cut, fast=(1.0, 1), balanced=(0.9, 9))
+    Stage(monkeypatch, cut=cut, fast=(1.0, 1), balanced=(0.9, 9), best=(0.8, 99))
     monkeypatch.setattr(sys.modules[search.__module__], "_n_tiles", lambda task: 9)
     found = search(FLAT, 1.0, seconds=40)
     assert found.method.label == "balanced" and words in explain(found)
@@ -193,7 +208,7 @@ def test_the_tiles_that_were_compared_are_counted(cut: int | None, words: str, m
 @pytest.mark.parametrize(("limit", "n"), [(None, 4), (0.1, 1), (1.0, 3), (10.0, 7), (100.0, 16)])
 def test_how_many_tiles(limit: float | None, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the area, or by a quarter of the time: a tile takes 3 times that of "fast", 13 times with "balanced"."""
-    Stage(monkeypatch, fast=(1.0, 0.9), balanced=(0.9, 2))
+    Stage(monkeypatch, fast=(1.0, 0.9), balanced=(0.9, 2), best=(0.8, 9), **{"fast_stride 2": (2.0, 0.01)})
     seen: list[int] = []
     module = sys.modules[search.__module__]
     hold_out = module.hold_out
@@ -204,6 +219,9 @@ def test_how_many_tiles(limit: float | None, n: int, monkeypatch: pytest.MonkeyP
 
 
 def test_small_images_have_their_time_too() -> None:
-    found = search(noisy_of(CAMERA[:32, :32], SIGMA), SIGMA, seconds=1e-6)
-    assert found.method.label == "fast" and "even fast" in explain(found)
-    assert search(noisy_of(CAMERA[:32, :32], SIGMA), SIGMA, seconds=600).method.label == "balanced"
+    small = noisy_of(CAMERA[:32, :32], SIGMA)
+    with pytest.raises(TimeLimitError, match="crop or shrink") as refused:
+        search(small, SIGMA, seconds=1e-6)
+    assert 0 < refused.value.value < 60
+    found = search(small, SIGMA, seconds=600)
+    assert found.method.label == "best" and found.seconds is not None

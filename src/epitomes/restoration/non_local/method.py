@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from epitomes.checks import Array, one_of, positive
+from epitomes.checks import Array, one_of, positive, whole
 from epitomes.colours import OPPONENT, turn_of
 from epitomes.epitome import RESIDUAL_FACTOR, Epitome
 from epitomes.groups.matching import Planar
@@ -17,11 +17,12 @@ from epitomes.learn import natural
 from epitomes.noise import BlockSpectrum
 from epitomes.phi import GatherPhi, support_of, windows
 from epitomes.phi._windows import spatial_axes
+from epitomes.restoration.contrast import contrast
 from epitomes.restoration.masks import filled
 from epitomes.restoration.method import Callback, Estimate, within
 from epitomes.restoration.non_local.colour import from_planar, to_planar
-from epitomes.restoration.non_local.correlated import Correlated
-from epitomes.restoration.non_local.passes import Pass, State
+from epitomes.restoration.non_local.correlated import COARSE_FILTER, Correlated, JointFilter
+from epitomes.restoration.non_local.passes import Pass, State, bounded
 from epitomes.restoration.non_local.presets import PRESETS, passes_of
 from epitomes.restoration.non_local.volumes import ARRANGEMENTS, cosines, denoise_volume, related
 from epitomes.restoration.patchwise.coding import coded
@@ -39,6 +40,8 @@ OUTLYING = 0.49 * MOST_RANGE  # times sigma, from the median: what is left has l
 MOST_OUTLIERS = 0.01  # share of the pixels
 PILOT_COST = 0.6  # of the time of a pass, for the progress shown
 PLANES = ("auto", *ARRANGEMENTS, "single")
+FAINT = 16.0  # contrast, in units of the noise, from which passes need only a few patches of the pilot
+FAINT_STRIDE = 4
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -64,6 +67,9 @@ class NonLocal:
         How the planes of volumes and clips are taken: "still" finds groups of cubic patches across planes as they lie,
         "flat" of flat patches, for planes that lie far apart, "aligned" shifts planes along their motion, and "single"
         denoises each plane by itself. "auto" tries the first three on tiles, unless planes are unrelated.
+    stride : int, optional
+        Distance of the patches of the pilot: 2 takes a quarter of its time. Longer ones than 1 exclude `multiscale`,
+        and filter correlated noise in one round. Default: 1, or 4 where passes follow and the noise is faint.
 
     See Also
     --------
@@ -98,6 +104,7 @@ class NonLocal:
     residual_factor: float = RESIDUAL_FACTOR
     multiscale: bool | None = None
     planes: str = "auto"
+    stride: int | None = None
 
     def __post_init__(self) -> None:
         one_of("preset", self.preset, PRESETS)
@@ -105,6 +112,8 @@ class NonLocal:
         require_epitome(self.epitome)
         positive("residual_factor", self.residual_factor)
         require_flag("multiscale", self.multiscale)
+        if self.stride is not None and whole("stride", self.stride, least=1) > 1 and self.multiscale:
+            raise ValueError("patches of three scales are coded at every pixel: leave out stride or multiscale")
         for step in self.passes or ():
             if isinstance(step, type) or not isinstance(step, Pass):
                 raise TypeError(f"passes must be objects such as AtomsPass() and FeedbackPass(), got {step!r}")
@@ -113,8 +122,9 @@ class NonLocal:
 
     @property
     def label(self) -> str:
-        """Name of the preset."""
-        return self.preset if self.passes is None else "non-local"
+        """Name of the preset, and the stride if it is a longer one."""
+        name = self.preset if self.passes is None else "non-local"
+        return f"{name}, stride {self.stride}" if (self.stride or 1) > 1 else name
 
     def prepare(self, shape: tuple[int, ...], channels: bool) -> int:
         """Return how many spatial axes are worked on at once; refuse what does not fit.
@@ -142,7 +152,7 @@ class NonLocal:
                 f"the non-local method needs two spatial axes at least, got a picture of shape {shape}"
                 f"{', channels last' if channels else ''}: use method='paper' for signals"
             )
-        patch = self._epitome().phi.patch_shape
+        patch = self.starting_epitome.phi.patch_shape
         if self._is_deep(spatial):
             if self.epitome is not None and any(side < width for side, width in zip(spatial, patch, strict=True)):
                 raise ValueError(
@@ -203,26 +213,51 @@ class NonLocal:
             return self._beside(outliers, image, sigma, blocks, channels, seed, threads, callback)
         if image.ndim - channels > 2:
             return self._volume(image, sigma, blocks, channels, seed, threads, callback)
-        epitome = self._epitome()
+        epitome = self.starting_epitome
         passes = passes_of(self.preset) if self.passes is None else self.passes
         if blocks is not None:
             return self._correlated(image, blocks, passes, epitome, seed, threads, callback)
-        whole = PILOT_COST + sum(step.cost for step in passes)
         mean = float(image.mean(dtype=np.float64))
         turn = turn_of(image)
         noisy = to_planar(image, mean, sigma, turn)
-        twice = is_strong(image, sigma) if self.multiscale is None else self.multiscale
-        pilot, atoms = self._pilot(noisy, epitome, twice, threads, within(callback, 0.0, PILOT_COST / whole))
+        settled = self.settled(image, sigma)
+        stride, twice = settled.stride or 1, bool(settled.multiscale)
+        total = PILOT_COST + sum(step.cost for step in passes)
+        pilot, atoms = self._pilot(noisy, epitome, twice, stride, threads, within(callback, 0.0, PILOT_COST / total))
+        if self.passes is None:
+            passes = bounded(passes, atoms[0])  # the epitome adapts to the lightness
+            total = PILOT_COST + sum(step.cost for step in passes)
         state, done = State.begin(noisy, pilot, epitome), PILOT_COST
         del pilot
         for number, step in enumerate(passes, start=1):
-            part = within(callback, done / whole, (done + step.cost) / whole)
+            part = within(callback, done / total, (done + step.cost) / total)
             stage = f"pass {number} of {len(passes)}"
             advance = None if part is None else lambda fraction, part=part, stage=stage: part(fraction, stage)
             state = step.run(state, seed=seed, threads=threads, advance=advance)
             done += step.cost
         denoised = from_planar(state.current, mean, sigma, turn, image.shape, float_type(image))
-        return Estimate(denoised, state.epitome, None, atoms)
+        return Estimate(denoised, state.epitome, None, sum(atoms) / len(atoms))
+
+    def settled(self, image: Array, sigma: float) -> NonLocal:
+        """Return the method with `stride` and `multiscale` decided, so that parts of an image are treated as it is.
+
+        Parameters
+        ----------
+        image : ndarray
+            The whole image.
+        sigma : float
+            Standard deviation of its noise.
+
+        Returns
+        -------
+        NonLocal
+            The same method with these two settings.
+        """
+        passes = passes_of(self.preset) if self.passes is None else self.passes
+        faint = bool(passes) and not self.multiscale and contrast(image, sigma) > FAINT * sigma
+        stride = self.stride or (FAINT_STRIDE if faint else 1)
+        twice = stride == 1 and (is_strong(image, sigma) if self.multiscale is None else self.multiscale)
+        return replace(self, stride=stride, multiscale=twice)
 
     def _beside(
         self,
@@ -242,7 +277,7 @@ class NonLocal:
                 f"the noise (sigma {sigma:.3g}) is too faint beside the range of the image "
                 f"({float(np.ptp(pixels)):.3g}) to be removed, and the image is unchanged: check sigma"
             )
-            return Estimate(pixels, self._epitome(), None, 0.0, (note,))
+            return Estimate(pixels, self.starting_epitome, None, 0.0, (note,))
         limit, middle = OUTLYING * sigma, float(np.median(pixels))
         inside = np.clip(pixels, middle - limit, middle + limit)
         inside = filled(inside, outliers, Layout.of(image.shape, -1 if channels else None))
@@ -315,20 +350,24 @@ class NonLocal:
         noisy = to_planar(image, 0.0, 1.0, turn)
         if turn is not None:
             blocks = blocks.turned(turn)
-        method = Correlated(passes=passes[1:], epitome=epitome, seed=seed)  # the first pass is for noisy patches
+        joint = JointFilter() if (self.stride or 1) == 1 else COARSE_FILTER
+        # The first pass is for noisy patches.
+        method = Correlated(passes=passes[1:], epitome=epitome, seed=seed, joint=joint)
         found, adapted = method.run(noisy, blocks, threads, callback)
         return Estimate(from_planar(found, 0.0, 1.0, turn, image.shape, float_type(image)), adapted, None, 0.0)
 
-    def _epitome(self) -> Epitome:
+    @property
+    def starting_epitome(self) -> Epitome:
+        """Epitome given, or the shipped one."""
         return shipped_epitome() if self.epitome is None else self.epitome
 
     def _pilot(
-        self, noisy: Planar, epitome: Epitome, twice: bool, threads: int | None, callback: Callback | None
-    ) -> tuple[Planar, float]:
-        """Each channel by the paper's method, without learning; and the mean number of atoms per patch."""
+        self, noisy: Planar, epitome: Epitome, twice: bool, stride: int, threads: int | None, callback: Callback | None
+    ) -> tuple[Planar, list[float]]:
+        """Each channel by the paper's method, without learning; and its mean number of atoms per patch."""
         factor, n = self.residual_factor, len(noisy)
         most = MOST_CONTRAST * (CLOSE / factor if twice else 1.0)
-        pilot, counts = np.empty_like(noisy), 0.0
+        pilot, counts = np.empty_like(noisy), list[float]()
         for c, channel in enumerate(noisy[:, 0]):
             fine, part = precise(channel, 1.0, most), within(callback, c / n, (c + 1) / n)
             if twice:
@@ -336,10 +375,10 @@ class NonLocal:
                 rest = within(part, MULTISCALE, 1.0)
                 clean, atoms = residual_feedback(fine, clean, 1.0, epitome, factor, 0.0, threads, rest)
             else:
-                clean, atoms = coded(fine, 1.0, epitome, factor, 0.0, threads, part)
+                clean, atoms = coded(fine, 1.0, epitome, factor, 0.0, threads, part, stride)
             pilot[c, 0] = clean
-            counts += atoms
-        return pilot, counts / n
+            counts.append(atoms)
+        return pilot, counts
 
 
 def float_type(image: Array) -> type[np.floating[Any]]:

@@ -26,6 +26,8 @@ from epitomes.phi.description import describe
 from epitomes.restoration.contrast import contrast
 
 ROWS = 256  # of an image whose residual is averaged at once
+MOST_ATOMS = 20.0  # per patch: from there on an adapted epitome gains nothing
+CODED_ATOMS = 160.0  # per patch, over all steps of learning
 
 Advance = Callable[[float], None]  # told the fraction of a pass that is done
 Side = tuple[int, ...]  # of a patch, along each axis
@@ -80,8 +82,24 @@ class AdaptPass:
     def run(self, state: State, *, seed: int, threads: int | None, advance: Advance | None = None) -> State:
         patches = Patches(state.current[0, 0], state.epitome.phi.patch_shape)
         steps = online(patches, state.epitome, coder=Lasso(lam=self.lam), batch=self.batch, rng=seed, threads=threads)
-        twice = -(-2 * len(patches) // self.batch)  # two passes over the patches of small images are enough
-        return replace(state, epitome=run(steps, max_steps=min(self.most_steps, twice)).epitome)
+        n_steps = self.n_steps(len(patches))
+        watch = None if advance is None else lambda step: advance(step.progress.index / n_steps)
+        return replace(state, epitome=run(steps, max_steps=n_steps, callback=watch).epitome)
+
+    def n_steps(self, n_patches: int) -> int:
+        """Steps for an image: two passes over the patches of small ones are enough."""
+        return min(self.most_steps, -(-2 * n_patches // self.batch))
+
+
+def bounded(passes: Sequence[Pass], atoms: float) -> tuple[Pass, ...]:
+    """The passes for patches that need so many atoms: where they need many, learning is slow and gains little."""
+    if atoms >= MOST_ATOMS:
+        return tuple(step for step in passes if not isinstance(step, AdaptPass))
+    steps = max(1, int(CODED_ATOMS / max(atoms, 1.0)))
+    return tuple(
+        replace(step, most_steps=min(step.most_steps, steps)) if isinstance(step, AdaptPass) else step
+        for step in passes
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from epitomes.epitome import Epitome
 from epitomes.patches import Patches
 from epitomes.restoration.method import Callback
 
-ROWS_PER_BAND = 65_536  # patches whose codes are in memory at once
+ROWS_PER_BAND = 16_384  # patches whose codes are in memory at once: less than a second, so that progress moves
 
 EstimateRows = Callable[[Array, Array, Codes], Array]
 """From noisy rows `(b, m)`, their means `(b,)` and codes `(b, p)` to estimates `(b, m)`, means included."""
@@ -29,9 +29,10 @@ def coded(
     blend: float,
     threads: int | None,
     callback: Callback | None = None,
+    stride: int = 1,
 ) -> tuple[Array, float]:
     """Code every patch up to the noise and average the overlaps; also return the mean number of atoms per patch."""
-    patches = patches_of(pixels, epitome)
+    patches = patches_of(pixels, epitome, stride)
     dictionary = epitome.dictionary.astype(patches.image.dtype)
     coder = OLS(residual=patches.patch_size * (factor * sigma) ** 2)
 
@@ -41,15 +42,16 @@ def coded(
     return averaged(patches, patches, coder, dictionary, estimate, blend, threads, callback)
 
 
-def patches_of(pixels: Array, epitome: Epitome) -> Patches:
-    """All patches of the image, in the shape that the epitome codes."""
+def patches_of(pixels: Array, epitome: Epitome, stride: int = 1) -> Patches:
+    """The patches of the image, in the shape that the epitome codes: all, or those `stride` pixels apart."""
     patch = epitome.phi.patch_shape
     if pixels.ndim != len(patch):
         raise ValueError(
             f"an epitome with patches of shape {patch} needs an image with {len(patch)} axes, got shape "
             f"{pixels.shape}: use an epitome whose patches have {pixels.ndim} axes"
         )
-    return Patches(pixels, patch, support=getattr(epitome.phi, "support", None))
+    steps = tuple(min(stride, side) for side in patch)  # longer ones would leave pixels out
+    return Patches(pixels, patch, stride=steps, support=getattr(epitome.phi, "support", None))
 
 
 def averaged(

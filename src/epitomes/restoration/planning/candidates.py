@@ -15,6 +15,7 @@ import numpy as np
 from epitomes.checks import Array
 from epitomes.coders import OLS
 from epitomes.epitome import RESIDUAL_FACTOR
+from epitomes.noise import BlockSpectrum
 from epitomes.patches import Patches
 from epitomes.restoration.method import Method
 from epitomes.restoration.non_local import NonLocal
@@ -41,12 +42,12 @@ class Candidate:
 
 FAST = Candidate(NonLocal(preset="fast"), trial_cost=3.0)  # called three times
 BALANCED = Candidate(NonLocal(preset="balanced"), cost=3.0, trial_cost=10.0)
-BEST = Candidate(NonLocal(preset="best"))  # never tried: its time follows from that of "balanced"
+BEST = Candidate(NonLocal(preset="best"), cost=12.0)  # its gain is never tried, only its time
 PAPER = (
     Candidate(Patchwise(recipe=Recipe(lam_per_sigma=3.0)), cost=5.0, trial_cost=15.0),  # for textures, faint noise
     Candidate(Patchwise(recipe=Recipe()), cost=4.0, trial_cost=10.0),
 )
-BEST_TO_BALANCED = 6.0  # how much longer "best" takes: 4 to 8 times
+COARSE = tuple(Candidate(NonLocal(preset="fast", stride=stride)) for stride in (2, 4))  # if "fast" takes too long
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,15 +61,14 @@ class Task:
     threads: int | None
     began: float
     n_planes: int = 1  # of the same size, to which the choice is applied
+    larger: float = 1.0  # how many times larger a plane is: under a time limit, `image` may be a part of it
+    blocks: BlockSpectrum | None = None  # of correlated noise
+    channels: bool = False  # whether the last axis holds them
 
     @property
-    def n_values(self) -> int:
+    def n_values(self) -> float:
         """Values to denoise, all planes counted."""
-        return self.image.size * self.n_planes
-
-    @property
-    def channels(self) -> bool:
-        return self.image.ndim == 3
+        return self.image.size * self.n_planes * self.larger
 
     @property
     def left(self) -> float:
@@ -90,7 +90,7 @@ class Outcome:
 def tried(candidate: Candidate, task: Task, held: HeldOut) -> Iterator[Outcome]:
     """The outcome after one tile, two tiles, ..."""
     method = candidate.method
-    if isinstance(method, Patchwise):
+    if isinstance(method, Patchwise) and method.epitome is None:
         return _learned(method, task, held)
     return _timed(method, task, held, before=0.0)
 
@@ -119,6 +119,8 @@ def atoms_needed(task: Task, held: HeldOut) -> float:
 
 def _timed(method: Method, task: Task, held: HeldOut, before: float) -> Iterator[Outcome]:
     """Denoise tile after tile; `before` are seconds that do not grow with the image."""
+    if isinstance(method, NonLocal):
+        method = method.settled(task.image, task.sigma)
     estimates: list[Array] = []
     spent = seen = 0.0
     for tile in held.noisier:

@@ -67,12 +67,12 @@ def hold_out(noisy: Array, sigma: float, count: int, seed: int) -> HeldOut:
     )
 
 
-def tiles(image: Array, count: int) -> list[Array]:
+def tiles(image: Array, count: int, side: int = SIDE) -> list[Array]:
     """`count` tiles that do not overlap, or all there are; the first ones are neither plain nor busy."""
-    high, wide = (min(SIDE, side) for side in image.shape[:2])
+    high, wide = (min(side, length) for length in image.shape[:2])
     rows, columns = (
-        [(side % length) // 2 + at * length for at in range(side // length)]
-        for side, length in zip(image.shape[:2], (high, wide), strict=True)
+        [(whole % length) // 2 + at * length for at in range(whole // length)]
+        for whole, length in zip(image.shape[:2], (high, wide), strict=True)
     )
     every = [image[top : top + high, left : left + wide] for top in rows for left in columns]
     every.sort(key=_detail)

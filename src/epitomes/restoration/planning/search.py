@@ -8,6 +8,7 @@ surely as good in less time. Candidates that can hardly win are not tried; `docs
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from epitomes.checks import Array
@@ -17,7 +18,7 @@ from epitomes.restoration.patchwise import Patchwise
 from epitomes.restoration.planning.candidates import (
     BALANCED,
     BEST,
-    BEST_TO_BALANCED,
+    COARSE,
     FAST,
     PAPER,
     Candidate,
@@ -28,6 +29,7 @@ from epitomes.restoration.planning.candidates import (
     warm_up,
 )
 from epitomes.restoration.planning.held_out import SIDE, Gain, HeldOut, gain, hold_out, mean_square_error
+from epitomes.restoration.planning.timing import seconds_of, short, too_slow
 
 TINY = 8  # pixels along an axis: smaller images have no room for a patch of the shipped epitome
 LEAST = 64 * 64  # pixels; on fewer, candidates cannot be told apart
@@ -37,7 +39,7 @@ WORTH = 0.05  # dB that more time must gain
 SMALL = 256 * 256  # values: "best" takes seconds
 FEW_ATOMS = 0.5  # per patch: on smoother grey images "best" gains most
 MANY_ATOMS = 4.0  # per patch: from there on an epitome learned from the image may gain
-MOST_ATOMS = 20.0  # per patch: from there on learning takes too long
+MOST_ATOMS = 20.0  # per patch: from there on learning takes too long, and nothing gains over "balanced"
 TRYING = 0.25  # of the time budget, for trials
 MARGIN = 1.1  # on predicted times
 N_CANDIDATES = 4  # about, for the progress shown
@@ -110,23 +112,43 @@ class _Log:
             self.callback(min(1.0, len(self.trials) / N_CANDIDATES), f"compared {trial.label}")
         return trial
 
+    def measure(self, candidate: Candidate) -> Trial:
+        """Measure the time of a candidate, without comparing it; what was measured before is kept."""
+        known = [trial for trial in self.trials if trial.label == candidate.label]
+        return known[0] if known else self.add(candidate, None, seconds_of(candidate.method, self.task) or 0.0)
+
+    def of(self, candidate: Candidate) -> Trial:
+        return next(trial for trial in self.trials if trial.label == candidate.label)
+
+    def fits(self, candidate: Candidate) -> bool:
+        return self.of(candidate).fits
+
 
 def search(
     image: Array,
     sigma: float,
     *,
     n_planes: int = 1,
+    larger: float = 1.0,
     seconds: float | None = None,
+    began: float | None = None,
     seed: int = 0,
     threads: int | None = None,
     callback: Callback | None = None,
 ) -> Decision:
     """Choose a method for an image `(height, width)` or `(height, width, channels)` of floats with white noise.
 
-    `seconds` are for the search and the denoising of `n_planes` images like this one together. Without it no clock is
-    read, and the choice depends on the image alone.
+    `seconds` are for the search and the denoising of `n_planes` images like this one together, each `larger` times its
+    size, since `began` (now, by default). Without it the clock decides nothing, and the choice depends on the image
+    alone.
+
+    Raises
+    ------
+    TimeLimitError
+        If not even the quickest method fits.
     """
-    task = Task(image, sigma, seconds, seed, threads, time.perf_counter(), n_planes)
+    since = time.perf_counter() if began is None else began
+    task = Task(image, sigma, seconds, seed, threads, since, n_planes, larger, channels=image.ndim == 3)
     log = _Log(task, callback, [], [])
     high, wide = image.shape[:2]
     if min(high, wide) < TINY:
@@ -135,31 +157,57 @@ def search(
     if outliers is not None and is_too_faint(outliers):
         return Decision(FAST.method, (), ("the noise is too faint beside the range of the image to be removed",))
     warm_up(image.dtype)
-    chosen = _by_size(log) if high * wide < LEAST else _by_trials(log)
-    reasons = (*log.reasons, *_time_words(chosen, log.trials, seconds))
-    return Decision(chosen.method, tuple(log.trials), reasons)
+    if high * wide < LEAST:
+        log.reasons.append(f"an image of {high} x {wide} pixels is too small to compare methods on")
+        return by_time(task, log.reasons) if seconds is not None else Decision(BALANCED.method, (), (*log.reasons,))
+    chosen = _by_trials(log)
+    if seconds is not None and not log.fits(chosen):
+        return by_time(task, log.reasons, log.trials)
+    return Decision(chosen.method, tuple(log.trials), (*log.reasons, *_time_words(chosen, log.trials, seconds)))
 
 
-def _by_size(log: _Log) -> Candidate:
-    """For small images: "balanced", if there is time for it."""
-    task = log.task
-    high, wide = task.image.shape[:2]
-    log.reasons.append(f"an image of {high} x {wide} pixels is too small to compare methods on")
+def by_time(task: Task, reasons: Sequence[str], before: Sequence[Trial] = ()) -> Decision:
+    """Choose by time alone: the best method that fits, "balanced" if there is no limit.
+
+    Raises
+    ------
+    TimeLimitError
+        If not even the quickest method fits.
+    """
+    log = _Log(task, None, list(before), list(reasons))
     if task.limit is None:
-        return BALANCED
-    quick = next(tried(FAST, task, hold_out(task.image, task.sigma, 1, task.seed))).seconds
-    for candidate in (FAST, BALANCED):
-        log.add(candidate, None, quick * candidate.cost)
-    return BALANCED if log.trials[1].fits else FAST
+        log.measure(BALANCED)
+        return Decision(BALANCED.method, tuple(log.trials), tuple(log.reasons))
+    chosen = None
+    for candidate, leap in ((FAST, 1.0), (BALANCED, 1.0), (BEST, BEST.cost / BALANCED.cost)):
+        if chosen is not None and not task.has_time_for(leap * log.of(chosen).seconds):
+            break
+        if not log.measure(candidate).fits:
+            break
+        chosen = candidate
+    coarse = COARSE if task.blocks is None else COARSE[:1]  # correlated noise has one coarse filter
+    for candidate in coarse if chosen is None else ():
+        if log.measure(candidate).fits:
+            chosen = candidate
+            break
+    if chosen is None:
+        quickest = min(log.trials, key=lambda trial: trial.seconds)
+        raise too_slow(quickest.label, quickest.seconds, task.limit, task.limit - task.left)
+    words = _time_words(chosen, log.trials, task.limit)
+    return Decision(chosen.method, tuple(log.trials), (*log.reasons, *words))
 
 
 def _by_trials(log: _Log) -> Candidate:
     """Try one candidate after the other; each replaces the leader or does not."""
     task = log.task
+    atoms = atoms_needed(task, hold_out(task.image, task.sigma, FEWEST, task.seed))
+    if atoms >= MOST_ATOMS:
+        log.reasons.append(f"the noise is faint beside the structure of the image ({atoms:.0f} atoms per patch)")
+        log.measure(BALANCED)
+        return BALANCED
     held = hold_out(task.image, task.sigma, _n_tiles(task), task.seed)
     fast = _outcome(FAST, task, held, 0.0)
     log.add(FAST, Gain(0.0, 0.0), fast.seconds)
-    atoms = atoms_needed(task, held)
     mse = mean_square_error(
         lambda u: FAST.method.run(u, held.sigma, channels=task.channels, threads=task.threads).image,
         held,
@@ -189,7 +237,10 @@ def _by_trials(log: _Log) -> Candidate:
     if compared:
         log.reasons += [_place(held, min(n_tiles)), *compared]
     why = _why_best(task, atoms) if leader is BALANCED else None
-    if why is not None and log.add(BEST, None, BEST_TO_BALANCED * best.seconds).fits:
+    guess = BEST.cost / BALANCED.cost * best.seconds
+    if why is not None and not task.has_time_for(guess):
+        log.add(BEST, None, guess)
+    elif why is not None and log.measure(BEST).fits:
         leader = BEST
         log.reasons.append(f'"best" replaces "balanced" without a trial, because {why}')
     return leader
@@ -260,11 +311,5 @@ def _time_words(chosen: Candidate, trials: list[Trial], limit: float | None) -> 
         return []
     mine = next(trial for trial in trials if trial.label == chosen.label)
     late = [trial for trial in trials if not trial.fits and trial is not mine]
-    if not mine.fits:
-        return [f"even {mine.label} takes about {_short(mine.seconds)}, more than the {_short(limit)} allowed"]
-    words = [f"about {_short(mine.seconds)} of the {_short(limit)} allowed"]
-    return words + [f"{trial.label} would take about {_short(trial.seconds)}" for trial in late]
-
-
-def _short(seconds: float) -> str:
-    return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+    words = [f"about {short(mine.seconds)} of the {short(limit)} allowed"]
+    return words + [f"{trial.label} would take about {short(trial.seconds)}" for trial in late]

@@ -1,0 +1,133 @@
+"""How long a method takes for an image: measured on a few small tiles of it, not by constants of some machine.
+
+Most of the time grows with the number of pixels. Learning does not: it is measured apart, per step.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from epitomes.checks import Array
+from epitomes.colours import turn_of
+from epitomes.restoration.method import Method
+from epitomes.restoration.non_local import NonLocal
+from epitomes.restoration.non_local.colour import to_planar
+from epitomes.restoration.non_local.passes import AdaptPass, State, bounded
+from epitomes.restoration.non_local.presets import passes_of
+from epitomes.restoration.patchwise import Patchwise, Recipe
+from epitomes.restoration.planning.candidates import Candidate, Task, atoms_needed, tried, warm_up
+from epitomes.restoration.planning.held_out import hold_out, tiles
+
+SIDE = 64  # of a tile, pixels
+TILES = 2
+ENOUGH = 0.5  # seconds: no other tile is measured after them
+LEAST_SIDE = 16  # pixels, of images for which learning is measured
+
+
+class TimeLimitError(ValueError):
+    """No method denoises an image within the time allowed.
+
+    Parameters
+    ----------
+    message : str
+        What was allowed, what is needed, and what to do.
+    value : float
+        Seconds that would be enough.
+
+    See Also
+    --------
+    epitomes.denoise : Its argument `time` is the limit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from epitomes import denoise
+    >>> from epitomes.restoration import TimeLimitError
+    >>> noisy = np.random.default_rng(0).normal(100, 10, (64, 64))
+    >>> try:
+    ...     denoise(noisy, sigma=10, time=1e-6)
+    ... except TimeLimitError as error:
+    ...     print(error.value > 1e-6)
+    True
+    """
+
+    argument = "time"
+
+    def __init__(self, message: str, value: float) -> None:
+        super().__init__(message)
+        self.value = value
+
+
+def too_slow(label: str, seconds: float, limit: float, spent: float = 0.0) -> TimeLimitError:
+    """The error for an image that even the quickest method cannot denoise in time."""
+    needed = rounded_up(1.2 * seconds + spent)
+    return TimeLimitError(
+        f"the quickest method ({label}) needs about {short(seconds)}, and {short(limit)} are allowed: allow "
+        f"{needed:g} s, or crop or shrink the image",
+        needed,
+    )
+
+
+def seconds_of(method: Method, task: Task) -> float | None:
+    """Predict the time of a method for all planes of a task; None if nothing is known of the method."""
+    warm_up(task.image.dtype)
+    if isinstance(method, NonLocal):
+        return _by_groups(method, task)
+    grey = task.blocks is None and task.image.ndim == 2 and min(task.image.shape) >= LEAST_SIDE
+    if isinstance(method, Patchwise) and grey:
+        known = method if method.epitome is not None or method.recipe is not None else replace(method, recipe=Recipe())
+        held = hold_out(task.image, task.sigma, 1, task.seed)
+        return next(tried(Candidate(known), task, held)).seconds
+    return None
+
+
+def short(seconds: float) -> str:
+    """Format seconds for people: two digits."""
+    return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+
+
+def rounded_up(seconds: float) -> float:
+    """The next number with two digits."""
+    unit = 10 ** (math.floor(math.log10(seconds)) - 1)
+    return float(f"{math.ceil(seconds / unit) * unit:.2g}")
+
+
+def _by_groups(method: NonLocal, task: Task) -> float:
+    settled = method.settled(task.image, task.sigma)
+    passes = passes_of(method.preset) if method.passes is None else method.passes
+    learning = [step for step in passes if isinstance(step, AdaptPass)]
+    lean = replace(settled, passes=tuple(step for step in passes if not isinstance(step, AdaptPass)))
+    spent, seen = 0.0, 0
+    for tile in tiles(task.image, TILES, SIDE):
+        began = time.perf_counter()
+        found = lean.run(
+            np.ascontiguousarray(tile),
+            task.sigma,
+            blocks=task.blocks,
+            channels=task.channels,
+            seed=task.seed,
+            threads=task.threads,
+        )
+        spent, seen = spent + time.perf_counter() - began, seen + tile.size
+        if spent > ENOUGH:
+            break
+    if learning and method.passes is None and task.blocks is None:
+        atoms = atoms_needed(task, hold_out(task.image, task.sigma, TILES, task.seed))
+        learning = [step for step in bounded(learning, atoms) if isinstance(step, AdaptPass)]
+    steps = sum(_learning(step, found.image, settled, task) for step in learning)
+    return spent * task.n_values / seen + steps * task.n_planes
+
+
+def _learning(step: AdaptPass, estimate: Array, method: NonLocal, task: Task) -> float:
+    """Seconds of learning for one plane, from those of a single step on a tile."""
+    level = task.sigma if task.blocks is None else float(np.mean(task.blocks.sigma))
+    planar = to_planar(estimate, float(estimate.mean()), level, turn_of(estimate))
+    state = State.begin(planar, planar, method.starting_epitome)
+    began = time.perf_counter()
+    replace(step, most_steps=1).run(state, seed=task.seed, threads=task.threads)
+    high, wide = (side - 7 for side in task.image.shape[:2])
+    return (time.perf_counter() - began) * step.n_steps(max(1, high * wide))

@@ -1,5 +1,6 @@
 // The engine of one instruction set. This file is compiled once per set, with EPITOMES_ISA naming it.
 #include "coding.hpp"
+#include "conditional.hpp"
 #include "groups.hpp"
 #include "matching.hpp"
 #include "moments.hpp"
@@ -142,6 +143,7 @@ const Isa isa = {EPITOMES_NAME(EPITOMES_ISA),
                  match,
                  shrink_groups,
                  filter_groups,
+                 complete_groups,
                  decompose};
 
 }  // namespace epitomes::EPITOMES_ISA

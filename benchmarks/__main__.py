@@ -32,6 +32,7 @@ TABLES = {  # long: not part of `all`
     "real-noise": "benchmarks.real_noise.photos",
     "made-noise": "benchmarks.real_noise.made",
     "fit-gate": "benchmarks.fit_gate",
+    "inpainting": "benchmarks.inpainting",
 }
 # statements of the paper and of the documentation; not part of `all` either
 CLAIMS = {
@@ -79,7 +80,11 @@ def parser() -> argparse.ArgumentParser:
         help="folder of natural images: table-best measures every 20th, ablation learns from the others",
     )
     parser.add_argument(
-        "--presets", type=words, default=("balanced", "best"), metavar="A,B", help="presets that table-best measures"
+        "--presets",
+        type=words,
+        default=("balanced", "best"),
+        metavar="A,B",
+        help="presets that table-best and inpainting measure",
     )
     parser.add_argument(
         "--curve",

@@ -15,7 +15,7 @@ namespace epitomes::EPITOMES_ISA {
 class GroupCompleter : private GroupLoop<double> {
    public:
     GroupCompleter(const Groups& groups, const Conditional& conditional)
-        : GroupLoop(groups), variances_(conditional.variances), long_(round_up(groups.m, kLanes<double>)), guide_(groups.n_matches, groups.m),
+        : GroupLoop(groups), variances_(conditional.variances), most_(conditional.most), long_(round_up(groups.m, kLanes<double>)), guide_(groups.n_matches, groups.m),
           covariance_(groups.m, groups.m), system_(groups.m, long_ + kLanes<double>), estimates_(groups.m, groups.n_matches), means_(long_),
           part_(long_ + kLanes<double>), scales_(groups.m), factors_(groups.m), member_(long_), known_(groups.m) {}
 
@@ -27,6 +27,7 @@ class GroupCompleter : private GroupLoop<double> {
     Estimates estimate(const std::int32_t* places, float level) {
         take_guide(places);
         set_covariance(double(level) * double(level));
+        n_ = std::min(n_, most_);  // the others have said how members vary, and get estimates from groups of their own
         for (std::size_t j = 0; j < n_; j++) {
             find_known(places[j]);
             set_up(j, places[j]);
@@ -102,7 +103,7 @@ class GroupCompleter : private GroupLoop<double> {
     static constexpr double kSmallestPivot = 1e-14;  // share of the diagonal: what is below it is rounding
 
     const float* variances_;
-    std::size_t long_, n_known_ = 0, wide_known_ = 0;
+    std::size_t most_, long_, n_known_ = 0, wide_known_ = 0;
     Matrix<double> guide_, covariance_, system_, estimates_;
     Buffer<double> means_, part_, scales_, factors_, member_;
     Buffer<std::size_t> known_;

@@ -173,6 +173,7 @@ struct Wiener {
 // What is done to a group with unknown pixels: its members become conditional means, given their known pixels.
 struct Conditional {
     const float* variances;  // of the noise of each pixel of the image; infinite where it is unknown
+    std::size_t most;        // members, the nearest ones, that are estimated; all of them say how
 };
 
 using Match = void (*)(const Search&, std::size_t plane, const std::int64_t* tops, std::size_t n_tops, Stop, std::int32_t* places,

@@ -11,11 +11,11 @@ from epitomes.groups.conditional import Conditional
 from epitomes.kernels import ConditionalMean, Groups, _native
 
 
-def hidden(groups: Groups, share: float, rng: np.random.Generator) -> ConditionalMean:
+def hidden(groups: Groups, share: float, rng: np.random.Generator, most: int = 99) -> ConditionalMean:
     """Variances of which a share is infinite."""
     variances = rng.uniform(0.5, 30, len(groups.noisy))
     variances[rng.random(len(variances)) < share] = np.inf
-    return ConditionalMean(variances.astype(np.float32))
+    return ConditionalMean(variances.astype(np.float32), most)
 
 
 @pytest.mark.parametrize("isa", NATIVE)
@@ -24,14 +24,14 @@ def hidden(groups: Groups, share: float, rng: np.random.Generator) -> Conditiona
 def test_specification(m: int, n_matches: int, isa: str, rng: np.random.Generator) -> None:
     groups = many_groups(m, n_matches, rng)
     for share in (0.0, 0.1, 0.5, 0.95, 1.0):
-        settings = hidden(groups, share, rng)
+        settings = hidden(groups, share, rng, most=99 if share < 0.5 else 5)
         agree(shrunk(isa, groups, settings), shrunk("reference", groups, settings))
 
 
 @pytest.mark.parametrize("isa", NATIVE)
 class TestFormula:
     def completed(self, isa: str, members: Doubles, guide: Doubles, variances: Doubles, level: float) -> Doubles:
-        settings = ConditionalMean(variances.astype(np.float32).ravel())
+        settings = ConditionalMean(variances.astype(np.float32).ravel(), 99)
         total, weight = shrunk(isa, one_group(members, level, guide), settings)
         np.testing.assert_array_equal(weight, 1)
         return total.reshape(members.shape).astype(np.float64)
@@ -87,4 +87,4 @@ def test_variances_of_another_image() -> None:
     groups = one_group(np.ones((5, 4)), 1.0)
     sums = np.zeros((2, 20), np.float32)
     with pytest.raises(ValueError, match="differ in size"):
-        _native.shrink_groups(0, *groups, np.zeros(19, np.float32), np.zeros(1, np.uint8), *sums)
+        _native.shrink_groups(0, *groups, np.zeros(19, np.float32), 5, np.zeros(1, np.uint8), *sums)

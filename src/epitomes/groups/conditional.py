@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epitomes import kernels
+from epitomes.checks import whole
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -19,6 +20,8 @@ class Conditional:
     variances : ndarray
         Variance of the noise of each pixel, float32, of the shape of the image, or of one of its channels if these are
         estimated one by one. Infinite where the pixel is unknown; its value in the image is then not used.
+    most : int, default: 16
+        Number of members, the nearest ones, that are estimated. The others help to say how members vary.
 
     See Also
     --------
@@ -52,8 +55,10 @@ class Conditional:
     """
 
     variances: NDArray[np.float32]
+    most: int = 16
 
     def __post_init__(self) -> None:
+        whole("most", self.most, least=1)
         if self.variances.dtype != np.float32:
             raise TypeError(f"variances must be float32, as the image, got {self.variances.dtype}")
         if not (self.variances >= 0).all():  # written so that NaN fails, too
@@ -74,4 +79,4 @@ class Conditional:
         kernels.ConditionalMean
             Settings with the variances in one row.
         """
-        return kernels.ConditionalMean(np.ascontiguousarray(self.variances).reshape(-1))
+        return kernels.ConditionalMean(np.ascontiguousarray(self.variances).reshape(-1), self.most)

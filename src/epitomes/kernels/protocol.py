@@ -81,10 +81,11 @@ class ConditionalMean(NamedTuple):
 
     With mu and C the mean and covariance of the guide patches of the members, plus `level^2` on the diagonal of C, and
     o the pixels of a member with a finite variance v, the member y becomes
-    `mu + (y_o - mu_o) (C_oo + diag(v_o))^-1 C_o:`. All estimates have weight 1.
+    `mu + (y_o - mu_o) (C_oo + diag(v_o))^-1 C_o:`. Only the nearest members are estimated. All estimates have weight 1.
     """
 
     variances: NDArray[np.float32]  # flat, as the images: of the noise of each pixel; infinite if the pixel is unknown
+    most: int  # largest number of members that are estimated
 
 
 GroupSettings = Shrinkage | WienerFilter | ConditionalMean

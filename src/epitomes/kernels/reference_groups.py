@@ -51,7 +51,8 @@ def shrink_groups(
             estimates, by = _filtered(members, guide, float(level) ** 2 * settings.noise)
         elif isinstance(settings, ConditionalMean):
             variances = settings.variances[pixels].astype(np.float64)
-            estimates, by = _completed(members, guide, variances, float(level) ** 2), 1.0
+            estimates, by = _completed(members, guide, variances, float(level) ** 2)[: settings.most], 1.0
+            places = places[: settings.most]
         else:
             estimates, by = _shrunk(members, guide, settings, float(level))
         goals = places[:, None] - groups.shift + groups.sum_offsets

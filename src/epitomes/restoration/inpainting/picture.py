@@ -21,7 +21,7 @@ from epitomes.restoration.non_local.colour import from_planar, to_planar
 Doubles = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-ROUNDS = {"fast": None, "balanced": Rounds(n=8), "best": Rounds(n=16, stride=3)}
+ROUNDS = {"fast": None, "balanced": Rounds(n=8), "best": Rounds(n=16, most=64)}
 ERROR = 3.0  # of coded pixels, for a contrast of 50
 ABOVE = 1.15  # times sigma: what a code leaves of noisy pixels
 KEPT, REST = 0.5, 2 / 3  # sigma that groups are told, and that is left to the denoiser: two halves err less than either

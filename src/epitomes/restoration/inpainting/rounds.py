@@ -34,6 +34,7 @@ class Rounds:
     last: float = 2.0
     stride: int = 4
     group_size: int = 64
+    most: int = 16  # members of a group that are estimated
     search_radius: int = 18
     reach: float = 1.5
 
@@ -50,7 +51,8 @@ class Rounds:
         """Complete an image from its known pixels, which have noise `sigma`, and a first estimate."""
         spread = [max(float(channel[0][~unknown].std()), 1e-6) / CONTRAST for channel in known]
         variance = sigma**2 + (EXACT * spread[0]) ** 2
-        shrinker = Conditional(variances=np.where(unknown, np.inf, variance).astype(np.float32))
+        variances = np.where(unknown, np.inf, variance).astype(np.float32)
+        shrinker = Conditional(variances=variances, most=self.most)
         side = min(PATCH, *known.shape[2:])
         matching = Matching(
             patch=(1, side, side),

@@ -44,7 +44,10 @@ CLAIMS = {
     "noise-poisson": "benchmarks.noise_poisson",
     "zero-knobs": "benchmarks.zero_knobs",
 }
-TOOLS = {"make-epitomes": "benchmarks.make_epitomes"}
+TOOLS = {
+    "make-epitomes": "benchmarks.make_epitomes",
+    "inpainting-pictures": "benchmarks.inpainting_pictures",
+}
 BLAS_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 

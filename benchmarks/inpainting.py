@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,7 +92,7 @@ def measure(
         }
     done = {name: _timed(work) for name, work in peers.items()}
     for preset in presets:
-        found, seconds = _timed(lambda: inpaint(given, mask, sigma=sigma, preset=preset, threads=threads))
+        found, seconds = _timed(partial(inpaint, given, mask, sigma=sigma, preset=preset, threads=threads))
         mine = psnr(clean, _rounded(found))
         for name, (theirs, their_seconds) in done.items():
             other = psnr(clean, _rounded(theirs))

@@ -116,12 +116,12 @@ def inpaint(
     missing = np.isnan(request.given) if request.given.dtype.kind == "f" else np.zeros(layout.shape, np.bool_)
     if request.mask is not None:
         missing |= request.mask
-    require_finite("image", request.given[~missing])
     if any(plane.all() for plane in layout.planes(missing)):
         raise ValueError(
             "every pixel of an image or of one of its channels is missing: leave it out, or check that mask is "
             "non-zero at missing pixels only"
         )
+    require_finite("image", request.given[~missing])
     completion = Completion(preset, shipped_epitome() if epitome is None else epitome, as_seed(rng), threads)
     result = layout.canonical(request.given.copy())
     flags = layout.canonical(missing)

@@ -20,12 +20,14 @@ Flags = NDArray[np.bool_]
 Places = NDArray[np.intp]  # (n, 2): rows and columns
 
 SIDE = 7  # of patches
+PIXELS = np.argwhere(np.ones((SIDE, SIDE)))  # of a patch: rows and columns
 MARGIN = 3  # of known surroundings, in widths of the hole
 LEAST_MARGIN = 40
 MOST_SOURCES = 20_000  # compared exhaustively on the coarsest scale
 STEPS = 12  # searches and means on the coarsest scale; fewer on finer ones
 TEXTURE = 4.0  # weight of gradients beside colours
 FADING = 1.3  # weight of a patch for each pixel that its centre is nearer to the border of the hole
+OFF_CENTRE = 0.1  # what the likelihood of a copy loses for each pixel from the middle of its patch
 FAR = 16  # pixels: the longest random step of the search
 
 
@@ -89,7 +91,9 @@ class Search:
         depth = distance_transform_edt(hole)
         centre = self.targets + SIDE // 2
         self.trust = FADING ** -depth[tuple(centre.T)]
-        self.nearest: Places = np.stack(np.indices(inner), axis=-1)  # of targets, the source; of others, themselves
+        self.nearest: Places = np.moveaxis(
+            np.indices(inner), 0, -1
+        ).copy()  # of targets, the source; of others, themselves
         self.errors = np.full(len(self.targets), np.inf)
 
     def everywhere(self) -> None:
@@ -144,28 +148,26 @@ class Search:
         weights = self.trust * np.exp(-self.errors / width)
         total, weight = np.zeros_like(self.layers), np.zeros(self.hole.shape)
         nearest = self.nearest[tuple(self.targets.T)]
-        for i in range(SIDE):
-            for j in range(SIDE):
-                at, source = tuple((self.targets + (i, j)).T), tuple((nearest + (i, j)).T)
-                total[at] += weights[:, None] * self.layers[source]  # targets differ, so no place occurs twice
-                weight[at] += weights
+        for pixel in PIXELS:
+            at, source = tuple((self.targets + pixel).T), tuple((nearest + pixel).T)
+            total[at] += weights[:, None] * self.layers[source]  # targets differ, so no place occurs twice
+            weight[at] += weights
         self.layers[self.hole] = total[self.hole] / weight[self.hole][:, None]
 
     def copy(self) -> None:
-        """Each pixel of the hole is copied from one patch: the best over it, or the one of its neighbour if as good."""
+        """Each pixel of the hole is copied from one patch, the likeliest over it."""
         score = np.full(self.hole.shape, -np.inf)
         source = np.zeros((*self.hole.shape, 2), np.intp)
         nearest = self.nearest[tuple(self.targets.T)]
         width = max(float(np.quantile(self.errors, 0.75)), 1e-12)
         likely = np.log(self.trust) - self.errors / width
-        for i in range(SIDE):
-            for j in range(SIDE):
-                at = tuple((self.targets + (i, j)).T)
-                central = 0.1 * (abs(i - SIDE // 2) + abs(j - SIDE // 2))  # what a patch says of its middle is surest
-                better = likely - central > score[at]
-                here = tuple(axis[better] for axis in at)
-                score[here] = (likely - central)[better]
-                source[here] = nearest[better] + (i, j)
+        for pixel in PIXELS:
+            at = tuple((self.targets + pixel).T)
+            mine = likely - OFF_CENTRE * np.abs(pixel - SIDE // 2).sum()  # what a patch says of its middle is surest
+            better = mine > score[at]
+            here = tuple(axis[better] for axis in at)
+            score[here] = mine[better]
+            source[here] = nearest[better] + pixel
         self.layers[self.hole] = self.layers[tuple(source[self.hole].T)]
 
     def _try(self, places: Places) -> None:
@@ -178,10 +180,9 @@ class Search:
 
     def _errors(self, places: Places) -> Doubles:
         total = np.zeros(len(places))
-        for i in range(SIDE):
-            for j in range(SIDE):
-                rest = self.layers[tuple((self.targets + (i, j)).T)] - self.layers[tuple((places + (i, j)).T)]
-                total += np.einsum("ij,ij->i", rest, rest)
+        for pixel in PIXELS:
+            rest = self.layers[tuple((self.targets + pixel).T)] - self.layers[tuple((places + pixel).T)]
+            total += np.einsum("ij,ij->i", rest, rest)
         return total
 
     def _rows(self, places: Places) -> Doubles:

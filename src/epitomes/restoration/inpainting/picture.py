@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from epitomes.checks import Array
 from epitomes.epitome import Epitome
 from epitomes.groups.matching import Planar
 from epitomes.restoration.inpainting.coded import coded_fill
@@ -57,10 +58,10 @@ class Completion:
                 threads=self.threads,
                 advance=None if part is None else lambda fraction: part(fraction, "completing groups"),
             )
-        image = from_planar(current, mean, 1.0, picture.shape, np.float64)
+        image: Array = from_planar(current, mean, 1.0, picture.shape, np.float64)
         if holes.any():
             _tell(callback, GROUPING, "filling holes")
-            image = fill_holes(image, holes, self.seed)
+            image = fill_holes(np.asarray(image, np.float64), holes, self.seed)
         if sigma > 0:
             _tell(callback, GROUPING, "removing the rest of the noise")
             method = NonLocal(preset="fast" if rounds is None else self.preset, epitome=self.epitome)

@@ -17,6 +17,7 @@ from benchmarks.options import Options
 
 RACES = {
     "race-pursuit": "benchmarks.races.pursuit",
+    "race-masked": "benchmarks.races.masked",
     "race-lasso": "benchmarks.races.lasso",
     "race-correlate": "benchmarks.races.correlate",
     "race-threads": "benchmarks.races.threads",

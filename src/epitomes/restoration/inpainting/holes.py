@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from scipy.ndimage import binary_dilation, distance_transform_edt, find_objects, label, uniform_filter
 
 from epitomes import kernels
-from epitomes.restoration.inpainting.smooth import smooth_fill
 
 Doubles = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -64,8 +63,7 @@ def _completed(image: Doubles, hole: Flags, barred: Flags, rng: np.random.Genera
         search = Search(layers, inside, outside, rng)
         coarsest = number == len(scales) - 1
         if coarsest:
-            for channel in np.moveaxis(search.layers, -1, 0):
-                channel[...] = smooth_fill(channel, inside)
+            search.peel()
         else:
             assert nearest is not None
             search.inherit(nearest)
@@ -96,11 +94,34 @@ class Search:
         ).copy()  # of targets, the source; of others, themselves
         self.errors = np.full(len(self.targets), np.inf)
 
+    def peel(self) -> None:
+        """Begin: from the border inwards, copy each pixel from the patch most like what is known around it."""
+        some = self._some()
+        rows = self._rows(some)
+        columns, squares = np.ascontiguousarray(rows.T), np.ascontiguousarray(rows.T**2)
+        unknown, n_layers = self.hole.copy(), self.layers.shape[2]
+        while unknown.any():
+            border = unknown & binary_dilation(~unknown)
+            at = np.argwhere(border)
+            tops = np.clip(at - SIDE // 2, 0, np.array(self.usable.shape) - 1)
+            known = ~_windows(unknown)[tuple(tops.T)][:, None]
+            known = np.broadcast_to(known, (len(at), n_layers, SIDE, SIDE)).reshape(len(at), -1).astype(np.float64)
+            ours, theirs = (np.empty((len(at), len(some))) for _ in range(2))
+            kernels.multiply(known * self._rows(tops), columns, ours)
+            kernels.multiply(known, squares, theirs)
+            best = some[(theirs - 2 * ours).argmin(axis=1)]
+            self.layers[border] = self.layers[tuple((best + at - tops).T)]
+            unknown &= ~border
+
+    def _some(self) -> Places:
+        """The sources, or a sample of them."""
+        if len(self.sources) <= MOST_SOURCES:
+            return self.sources
+        return self.sources[np.sort(self.rng.choice(len(self.sources), MOST_SOURCES, replace=False))]
+
     def everywhere(self) -> None:
         """Compare every target with every source, or with a sample of them."""
-        some = self.sources
-        if len(some) > MOST_SOURCES:
-            some = some[np.sort(self.rng.choice(len(some), MOST_SOURCES, replace=False))]
+        some = self._some()
         rows = self._rows(some)
         energies = np.einsum("ij,ij->i", rows, rows)
         for first in range(0, len(self.targets), 256):

@@ -25,7 +25,7 @@ Flags = NDArray[np.bool_]
 ROUNDS = {"fast": None, "balanced": Rounds(n=8), "best": Rounds(n=16, most=64)}
 ERROR = 3.0  # of coded pixels, for a contrast of 50
 ABOVE = 1.15  # times sigma: what a code leaves of noisy pixels
-KEPT, REST = 0.5, 2 / 3  # sigma that groups are told, and that is left to the denoiser: two halves err less than either
+KEPT, REST = 0.5, 0.75  # of sigma, told to groups and to the denoiser after them: together they err less
 STARTING, GROUPING = 0.1, 0.9  # shares of the progress
 
 

@@ -17,6 +17,7 @@ from benchmarks.options import Options
 
 RACES = {
     "race-pursuit": "benchmarks.races.pursuit",
+    "race-masked": "benchmarks.races.masked",
     "race-lasso": "benchmarks.races.lasso",
     "race-correlate": "benchmarks.races.correlate",
     "race-threads": "benchmarks.races.threads",
@@ -36,6 +37,7 @@ TABLES = {  # long: not part of `all`
     "raw-noise": "benchmarks.real_noise.raw",
     "star-field": "benchmarks.real_noise.stars",
     "fit-gate": "benchmarks.fit_gate",
+    "inpainting": "benchmarks.inpainting",
 }
 # statements of the paper and of the documentation; not part of `all` either
 CLAIMS = {
@@ -48,7 +50,10 @@ CLAIMS = {
     "zero-knobs": "benchmarks.zero_knobs",
     "predicted-time": "benchmarks.predicted_time",
 }
-TOOLS = {"make-epitomes": "benchmarks.make_epitomes"}
+TOOLS = {
+    "make-epitomes": "benchmarks.make_epitomes",
+    "inpainting-pictures": "benchmarks.inpainting_pictures",
+}
 BLAS_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
@@ -84,7 +89,11 @@ def parser() -> argparse.ArgumentParser:
         help="folder of natural images: table-best measures every 20th, ablation learns from the others",
     )
     parser.add_argument(
-        "--presets", type=words, default=("balanced", "best"), metavar="A,B", help="presets that table-best measures"
+        "--presets",
+        type=words,
+        default=("balanced", "best"),
+        metavar="A,B",
+        help="presets that table-best and inpainting measure",
     )
     parser.add_argument(
         "--curve",

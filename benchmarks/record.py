@@ -36,6 +36,7 @@ class Race:
     epitome: str  # that the race starts from: "shipped" or "noise"
     seed: int = 0
     sigma: float | None = None
+    known: float | None = None  # share of known pixels
     peer_patches: int | None = None  # a slow peer codes a sample of this size; its seconds are scaled to n_patches
     agree: float | None = None  # share of patches with identical supports
     nonzeros: float | None = None  # mean over the patches, ours

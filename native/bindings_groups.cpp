@@ -99,6 +99,16 @@ void filter_groups(std::size_t isa, In1<float> noisy, In1<float> guide, In1<std:
     run(isa_at(isa).filter_groups, groups, epitomes::Wiener{noise.data()}, stop, total, weight);
 }
 
+// The same by conditional means, given the pixels of finite variance.
+void complete_groups(std::size_t isa, In1<float> noisy, In1<float> guide, In1<std::int64_t> offsets, In1<std::int64_t> sum_offsets,
+                     std::int64_t shift, In2<std::int32_t> places, In1<std::int32_t> counts, In1<float> levels, In1<float> variances,
+                     std::size_t most, Flag stop, Changed1<float> total, Changed1<float> weight) {
+    const epitomes::Groups groups = checked(noisy, guide, offsets, sum_offsets, shift, places, counts, levels, stop, total, weight);
+    require(variances.shape(0) == noisy.shape(0), "the image and the variances of its pixels differ in size");
+    require(most > 0, "no member is estimated");
+    run(isa_at(isa).complete_groups, groups, epitomes::Conditional{variances.data(), most}, stop, total, weight);
+}
+
 void decompose(std::size_t isa, In2<float> matrix, Changed1<float> values, Changed2<float> vectors) {
     const std::size_t n = matrix.shape(0);
     require(n > 0 && matrix.shape(1) == n && values.shape(0) == n && vectors.shape(0) == n && vectors.shape(1) == n, "the matrix is not square");
@@ -123,5 +133,6 @@ void bind_groups(nb::module_& m) {
     define_groups(m, &shrink_groups, "base"_a.noconvert(), "atoms"_a.noconvert(), "n_voters"_a, "most_atoms"_a, "bound"_a, "strength"_a,
                   "edge"_a, "by_rank"_a);
     define_groups(m, &filter_groups, "noise"_a.noconvert());
+    define_groups(m, &complete_groups, "variances"_a.noconvert(), "most"_a);
     m.def("decompose", &decompose, "isa"_a, "matrix"_a.noconvert(), "values"_a.noconvert(), "vectors"_a.noconvert());
 }

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "lasso_lars.hpp"
+#include "masked.hpp"
 #include "patches.hpp"
-#include "pursuit.hpp"
 
 namespace epitomes::EPITOMES_ISA {
 
@@ -53,20 +53,16 @@ class Sink {
     Growing<T> values_;
 };
 
-// A coder gives: is_empty(energy, share); code(i, correlations, energy, share, gram), which returns how many of its
-// slots() and values() are the code; and kNormalises with rescale, for masks.
+// A coder gives: is_empty(energy); and code(i, correlations, energy, gram), which returns how many of its slots() and
+// values() are the code.
 template <class T>
 struct PursuitCoder {
-    static constexpr bool kNormalises = true;  // atoms cut by a mask are normalised again
     PursuitSolver<T> solver;
     PursuitCoder(const Atoms<T>& atoms, const Pursuit& pursuit) : solver(atoms, pursuit) {}
-    bool is_empty(T energy, T share) const { return solver.is_empty(energy, share); }
+    bool is_empty(T energy) const { return solver.is_empty(energy); }
     template <class Gram>
-    std::size_t code(std::size_t, T* c, T energy, T share, Gram& gram) {
-        return solver.solve(c, energy, share, gram);
-    }
-    void rescale(std::size_t n, const T* scale) {
-        for (std::size_t k = 0; k < n; k++) solver.values[k] *= scale[solver.slots[k]];
+    std::size_t code(std::size_t, T* c, T energy, Gram& gram) {
+        return solver.solve(c, energy, gram);
     }
     const std::int32_t* slots() const { return solver.slots.data(); }
     const T* values() const { return solver.values.data(); }
@@ -74,12 +70,11 @@ struct PursuitCoder {
 
 template <class T>
 struct LarsCoder {
-    static constexpr bool kNormalises = false;
     LarsSolver<T> solver;
     LarsCoder(const Atoms<T>& atoms, const Lasso& lasso, Stop stop) : solver(atoms, lasso, stop) {}
-    bool is_empty(T energy, T share) const { return solver.is_empty(energy, share); }
+    bool is_empty(T energy) const { return solver.is_empty(energy); }
     template <class Gram>
-    std::size_t code(std::size_t, const T* c, T energy, T, Gram& gram) {
+    std::size_t code(std::size_t, const T* c, T energy, Gram& gram) {
         NoKnots<T> none;
         return solver.solve(c, energy, gram, none);
     }
@@ -89,7 +84,6 @@ struct LarsCoder {
 
 template <class T>
 struct LassoCoder {
-    static constexpr bool kNormalises = false;  // the penalty keeps the norms of the whole atoms
     const Atoms<T>& atoms;
     Lasso lasso;
     Start<T> start;
@@ -100,9 +94,9 @@ struct LassoCoder {
 
     LassoCoder(const Atoms<T>& atoms_, const Lasso& lasso_, const Start<T>& start_, Stop stop_)
         : atoms(atoms_), lasso(lasso_), start(start_), stop(stop_), solver(atoms_, lasso_, stop_) {}
-    bool is_empty(T energy, T share) const { return solver.is_empty(energy, share); }
+    bool is_empty(T energy) const { return solver.is_empty(energy); }
     template <class Gram>
-    std::size_t code(std::size_t i, const T* c, T energy, T share, Gram& gram) {
+    std::size_t code(std::size_t i, const T* c, T energy, Gram& gram) {
         std::size_t n = 0;
         if (start.begin != nullptr)
             for (std::int64_t k = start.begin[i]; k < start.begin[i + 1] && n < solver.capacity(); k++, n++) {
@@ -113,9 +107,8 @@ struct LassoCoder {
         is_rescued = !solver.is_optimal() && !stop.raised();
         if (!is_rescued) return n;
         if (rescue == nullptr) rescue.reset(new LarsCoder<T>(atoms, lasso, stop));
-        return rescue->code(i, c, energy, share, gram);
+        return rescue->code(i, c, energy, gram);
     }
-    void rescale(std::size_t, const T*) {}
     const std::int32_t* slots() const { return is_rescued ? rescue->slots() : solver.slots.data(); }
     const T* values() const { return is_rescued ? rescue->values() : solver.values.data(); }
 };
@@ -132,16 +125,16 @@ Codes<T> code_rows(const Atoms<T>& atoms, Gram& gram, const Rows<T>& rows, Coder
         for (std::size_t i = 0; i < n; i++) {
             const T* row = rows.data + (first + i) * atoms.m;
             energies[i] = row_energy(row, atoms.m);
-            if (!coder.is_empty(energies[i], T(1))) working[n_working++] = row;
+            if (!coder.is_empty(energies[i])) working[n_working++] = row;
         }
         correlate_rows(atoms, atoms.packed.data(), working, n_working, correlations.data());
         T* c = correlations.data();
         for (std::size_t i = 0; i < n && !stop.raised(); i++) {
-            if (coder.is_empty(energies[i], T(1))) {
+            if (coder.is_empty(energies[i])) {
                 sink.add_empty();
                 continue;
             }
-            const std::size_t found = coder.code(first + i, c, energies[i], T(1), gram);
+            const std::size_t found = coder.code(first + i, c, energies[i], gram);
             sink.add(found, coder.slots(), coder.values());
             c += atoms.padded;
         }
@@ -150,43 +143,35 @@ Codes<T> code_rows(const Atoms<T>& atoms, Gram& gram, const Rows<T>& rows, Coder
     return sink.release();
 }
 
-// Patches with unknown pixels, one at a time: each has a dictionary of its own, cut by its mask.
-template <class T, class Coder>
-Codes<T> code_masked(const Atoms<T>& atoms, const Rows<T>& rows, Coder& coder, Stop stop) {
+// Patches with unknown pixels, by the lasso: one at a time, because each has a Gram matrix of its own. The penalty keeps
+// the norms of the whole atoms.
+template <class T>
+Codes<T> code_masked(const Atoms<T>& atoms, const Rows<T>& rows, LassoCoder<T>& coder, Stop stop) {
     Sink<T> sink(atoms, rows.n);
     LazyGram<T> gram(atoms);
-    Buffer<T> correlations(atoms.padded), scale(atoms.padded), squares(Coder::kNormalises ? atoms.padded * atoms.m : 0);
-    Buffer<T> cut(atoms.m), known(atoms.m);
-    for (std::size_t k = 0; k < squares.size(); k++) squares[k] = atoms.packed[k] * atoms.packed[k];
-    const T *cut_row[1] = {cut.data()}, *known_row[1] = {known.data()};
+    Buffer<T> correlations(atoms.padded), values(atoms.m);
+    Buffer<std::int32_t> places(atoms.m);
     for (std::size_t i = 0; i < rows.n && !stop.raised(); i++) {
         const std::uint8_t* mask = rows.mask + i * atoms.m;
         std::size_t n_known = 0;
         for (std::size_t k = 0; k < atoms.m; k++) {
-            known[k] = mask[k] ? T(1) : T(0);
-            cut[k] = mask[k] ? rows.data[i * atoms.m + k] : T(0);
-            n_known += mask[k] != 0;
+            if (!mask[k]) continue;
+            values[n_known] = rows.data[i * atoms.m + k];
+            places[n_known++] = std::int32_t(k);
         }
-        const T energy = row_energy(cut.data(), atoms.m), share = T(n_known) / T(atoms.m);
-        if (n_known == 0 || coder.is_empty(energy, share)) {
+        const T energy = row_energy(values.data(), n_known);
+        if (n_known == 0 || coder.is_empty(energy)) {
             sink.add_empty();
             continue;
         }
-        correlate_rows(atoms, atoms.packed.data(), cut_row, 1, correlations.data());
-        if (Coder::kNormalises) {
-            correlate_rows(atoms, squares.data(), known_row, 1, scale.data());
-            for (std::size_t s = 0; s < atoms.padded; s++) {
-                scale[s] = scale[s] > kDependent<T> ? T(1) / std::sqrt(scale[s]) : T(0);
-                correlations[s] *= scale[s];
-            }
-        }
-        gram.begin(mask, Coder::kNormalises ? scale.data() : nullptr);
-        const std::size_t n = coder.code(i, correlations.data(), energy, share, gram);
-        if (Coder::kNormalises) coder.rescale(n, scale.data());  // back to atoms that have norm one on the whole patch
+        correlate_known(atoms, {values.data(), places.data(), n_known}, correlations.data());
+        gram.begin(places.data(), n_known);
+        const std::size_t n = coder.code(i, correlations.data(), energy, gram);
         sink.add(n, coder.slots(), coder.values());
     }
     return sink.release();
 }
+
 // Means and energies of windows, by the same sums as rows in memory have.
 template <class T>
 class WindowMeasures {
@@ -248,7 +233,7 @@ Codes<T> code_windows(const Atoms<T>& atoms, Gram& gram, const Windows<T>& windo
         const std::size_t left = windows.last - i, to = left < windows.n_across - from ? from + left : windows.n_across;
         measures.measure(y, from, to);
         for (std::size_t x = from; x < to && !stop.raised();) {
-            if (coder.is_empty(measures.energies[x], T(1))) {
+            if (coder.is_empty(measures.energies[x])) {
                 sink.add_empty();
                 x++;
                 continue;
@@ -256,14 +241,14 @@ Codes<T> code_windows(const Atoms<T>& atoms, Gram& gram, const Windows<T>& windo
             // A run ends at its last busy window before a gap that is dearer to cross than to begin anew.
             std::size_t end = x + 1;
             for (std::size_t next = end; next < to && next - x < kRun && next - end < atoms.patch_width; next++)
-                if (!coder.is_empty(measures.energies[next], T(1))) end = next + 1;
+                if (!coder.is_empty(measures.energies[next])) end = next + 1;
             correlator.run(measures.at(y, x), windows.stride, end - x, measures.means.data() + x, correlations.data());
             for (T* c = correlations.data(); x < end && !stop.raised(); x++, c += atoms.padded) {
-                if (coder.is_empty(measures.energies[x], T(1))) {
+                if (coder.is_empty(measures.energies[x])) {
                     sink.add_empty();
                     continue;
                 }
-                const std::size_t n = coder.code(y * windows.n_across + x - windows.first, c, measures.energies[x], T(1), gram);
+                const std::size_t n = coder.code(y * windows.n_across + x - windows.first, c, measures.energies[x], gram);
                 sink.add(n, coder.slots(), coder.values());
             }
             gram.tidy();

@@ -171,10 +171,17 @@ struct Wiener {
     const double* noise;  // [m][m]: covariance of the noise of a patch at level 1, positive definite
 };
 
+// What is done to a group with unknown pixels: its members become conditional means, given their known pixels.
+struct Conditional {
+    const float* variances;  // of the noise of each pixel of the image; infinite where it is unknown
+    std::size_t most;        // members, the nearest ones, that are estimated; all of them say how
+};
+
 using Match = void (*)(const Search&, std::size_t plane, const std::int64_t* tops, std::size_t n_tops, Stop, std::int32_t* places,
                        float* distances);
 using ShrinkGroups = void (*)(const Groups&, const Shrinkage&, Stop, float* total, float* weight);
 using FilterGroups = void (*)(const Groups&, const Wiener&, Stop, float* total, float* weight);
+using CompleteGroups = void (*)(const Groups&, const Conditional&, Stop, float* total, float* weight);
 // Eigenvalues, rising, and unit eigenvectors as rows, of a symmetric matrix (n, n).
 using Decompose = void (*)(const float* matrix, std::size_t n, float* values, float* vectors);
 
@@ -195,6 +202,7 @@ struct Isa {
     Match match;
     ShrinkGroups shrink_groups;
     FilterGroups filter_groups;
+    CompleteGroups complete_groups;
     Decompose decompose;
 };
 

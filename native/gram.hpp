@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "correlate.hpp"
+#include "known.hpp"
 
 namespace epitomes::EPITOMES_ISA {
 
@@ -32,15 +32,15 @@ class LazyGram {
 
     // Between patches: rows that many patches share are worth keeping, but not without limit.
     void tidy() {
-        if (n_used_ > kMostKept) begin(nullptr, nullptr);
+        if (n_used_ > kMostKept) begin(nullptr, 0);
     }
 
-    // Forgets the last patch. `mask` may be null; `scale` is null or normalises the cut atoms.
-    void begin(const std::uint8_t* mask, const T* scale) {
+    // Forgets the last patch. `places` are those of its known pixels, or null where all are known.
+    void begin(const std::int32_t* places, std::size_t n_known) {
         for (std::size_t k = 0; k < n_used_; k++) row_of_slot_[std::size_t(used_[k])] = 0;
         n_used_ = 0;
-        mask_ = mask;
-        scale_ = scale;
+        places_ = places;
+        n_known_ = n_known;
     }
 
     const T* row(std::size_t slot) {
@@ -49,11 +49,12 @@ class LazyGram {
         row_of_slot_[slot] = std::int32_t(++n_used_);
         T* row = shelf_.row(n_used_ - 1);
         const T* atom = atoms_.unit.data() + slot * atoms_.m;
-        for (std::size_t k = 0; k < atoms_.m; k++) cut_[k] = mask_ == nullptr || mask_[k] ? atom[k] : T(0);
-        const T* rows[1] = {cut_.data()};
-        correlate_rows(atoms_, atoms_.packed.data(), rows, 1, row);
-        if (scale_ != nullptr)
-            for (std::size_t s = 0; s < atoms_.p; s++) row[s] *= scale_[s] * scale_[slot];
+        if (places_ == nullptr) {
+            correlate_rows(atoms_, atoms_.packed.data(), &atom, 1, row);
+        } else {
+            for (std::size_t k = 0; k < n_known_; k++) cut_[k] = atom[places_[k]];
+            correlate_known(atoms_, {cut_.data(), places_, n_known_}, row);
+        }
         return row;
     }
 
@@ -64,9 +65,8 @@ class LazyGram {
     Shelf<T> shelf_;
     Buffer<std::int32_t> row_of_slot_, used_;
     Buffer<T> cut_;
-    const std::uint8_t* mask_ = nullptr;
-    const T* scale_ = nullptr;
-    std::size_t n_used_ = 0;
+    const std::int32_t* places_ = nullptr;
+    std::size_t n_known_ = 0, n_used_ = 0;
 };
 
 }  // namespace epitomes::EPITOMES_ISA

@@ -1,5 +1,6 @@
 // The engine of one instruction set. This file is compiled once per set, with EPITOMES_ISA naming it.
 #include "coding.hpp"
+#include "conditional.hpp"
 #include "groups.hpp"
 #include "matching.hpp"
 #include "moments.hpp"
@@ -37,8 +38,9 @@ class NativeEngine final : public Engine<T> {
     bool structural() const override { return atoms_.structural(); }
 
     Codes<T> pursue(const Rows<T>& rows, const Pursuit& pursuit, Stop stop) const override {
+        if (rows.mask != nullptr) return pursuit.least_squares ? pursue_known<true>(rows, pursuit, stop) : pursue_known<false>(rows, pursuit, stop);
         PursuitCoder<T> coder(atoms_, pursuit);
-        return rows.mask != nullptr ? code_masked(atoms_, rows, coder, stop) : code(rows, coder, stop);
+        return code(rows, coder, stop);
     }
     Codes<T> pursue(const Windows<T>& windows, const Pursuit& pursuit, Stop stop) const override {
         PursuitCoder<T> coder(atoms_, pursuit);
@@ -97,6 +99,12 @@ class NativeEngine final : public Engine<T> {
     }
 
    private:
+    template <bool LeastSquares>
+    Codes<T> pursue_known(const Rows<T>& rows, const Pursuit& pursuit, Stop stop) const {
+        Sink<T> sink(atoms_, rows.n);
+        MaskedPursuit<T, LeastSquares>(atoms_, pursuit).run(rows, stop, sink);
+        return sink.release();
+    }
     template <class Work>
     auto with_gram(Work work) const {
         if (gram_.size() > 0) {
@@ -142,6 +150,7 @@ const Isa isa = {EPITOMES_NAME(EPITOMES_ISA),
                  match,
                  shrink_groups,
                  filter_groups,
+                 complete_groups,
                  decompose};
 
 }  // namespace epitomes::EPITOMES_ISA

@@ -84,7 +84,7 @@ class LassoSolver {
     Buffer<T> values;
 
     // |<d, x>| <= |x| for unit atoms: a weak patch has an empty code.
-    bool is_empty(T energy, T) const { return double(energy) <= lam_ * lam_; }
+    bool is_empty(T energy) const { return double(energy) <= lam_ * lam_; }
 
     // Codes one patch from its correlations, beginning with the n_warm atoms that `slots` and `values` hold already.
     template <class Gram>

@@ -34,7 +34,7 @@ class LarsSolver {
 
     const std::int32_t* slots() const { return closing_.slots.data(); }
     const T* values() const { return closing_.values.data(); }
-    bool is_empty(T energy, T share) const { return closing_.is_empty(energy, share); }
+    bool is_empty(T energy) const { return closing_.is_empty(energy); }
 
     template <class Gram, class Knots>
     std::size_t solve(const T* start, T energy, Gram& gram, Knots& knots) {

@@ -45,22 +45,20 @@ class PursuitSolver {
     Buffer<T> values;
 
     // A patch within the bound needs no atom, hence no correlations.
-    bool is_empty(T energy, T share) const { return energy <= residual_ * share; }
+    bool is_empty(T energy) const { return energy <= residual_; }
 
     // Codes one patch from its correlations, which it uses up: one array less to move through the caches.
-    // `share` is the share of pixels that are known.
     template <class Gram>
-    std::size_t solve(T* correlations, T energy, T share, Gram& gram) {
-        return least_squares_ ? solve_by<true>(correlations, energy, share, gram) : solve_by<false>(correlations, energy, share, gram);
+    std::size_t solve(T* correlations, T energy, Gram& gram) {
+        return least_squares_ ? solve_by<true>(correlations, energy, gram) : solve_by<false>(correlations, energy, gram);
     }
 
    private:
     template <bool LeastSquares, class Gram>
-    std::size_t solve_by(T* correlations, T energy, T share, Gram& gram) {
-        const T bound = residual_ * share;
+    std::size_t solve_by(T* correlations, T energy, Gram& gram) {
         std::int64_t slot = first_best(correlations);
         std::size_t n = 0;
-        while (slot >= 0 && n < n_most_ && energy > bound) {
+        while (slot >= 0 && n < n_most_ && energy > residual_) {
             const T* row = gram.row(std::size_t(slot));
             T* across = triangle_.data() + n * (n + 1) / 2;
             T pivot = row[slot];
@@ -76,7 +74,7 @@ class PursuitSolver {
             slots[n] = std::int32_t(slot);
             energy -= weight * weight;
             n++;
-            if (n == n_most_ || energy <= bound) break;
+            if (n == n_most_ || energy <= residual_) break;
             slot = next_best<LeastSquares>(row, across, n - 1, inverse, weight, correlations);
         }
         back_substitute(n);

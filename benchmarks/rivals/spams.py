@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from benchmarks.rivals import Problem, Rival, installed
@@ -25,6 +26,24 @@ def pursuit(problem: Problem) -> list[Rival]:
         Rival(
             "spams",
             lambda: spams.omp(X, D, eps=problem.residual, L=most, numThreads=problem.threads),
+            lambda found: as_codes(problem, found),
+        )
+    ]
+
+
+def masked_pursuit(problem: Problem, rows: NDArray[np.float32], known: NDArray[np.bool_]) -> list[Rival]:
+    """Return its pursuit of rows with unknown pixels."""
+    if not installed("spams", "spams-bin"):
+        return []
+    import spams
+
+    D = columns(problem)[1]
+    X, B = np.asfortranarray(np.where(known, rows, 0).T), np.asfortranarray(known.T)
+    most = min(D.shape)
+    return [
+        Rival(
+            "spams",
+            lambda: spams.ompMask(X, D, B, eps=problem.residual, L=most, numThreads=problem.threads),
             lambda found: as_codes(problem, found),
         )
     ]

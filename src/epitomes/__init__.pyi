@@ -25,6 +25,7 @@ from .patches import Patches as Patches
 from .restoration import Plan as Plan
 from .restoration import Restored as Restored
 from .restoration import denoise as denoise
+from .restoration import inpaint as inpaint
 from .restoration import plan as plan
 from .restoration import restore as restore
 from .validation import audit as audit

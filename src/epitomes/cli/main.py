@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from epitomes.cli import denoise, doctor, info, learn, noise, paper, report, show
+from epitomes.cli import denoise, doctor, info, inpaint, learn, noise, paper, report, show
 from epitomes.cli.advice import CommandLine
 from epitomes.cli.errors import CODES, DONE, INTERRUPTED, guarded
 from epitomes.cli.help import SectionedCommand, examples
@@ -30,6 +30,7 @@ app = typer.Typer(
 )
 for command, epilog in (
     (denoise.denoise, denoise.EXAMPLES),
+    (inpaint.inpaint, inpaint.EXAMPLES),
     (noise.noise, noise.EXAMPLES),
     (report.report, report.EXAMPLES),
     (info.info, info.EXAMPLES),
@@ -55,7 +56,7 @@ def epitomes(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="print the version and exit")
     ] = False,
 ) -> None:
-    """Denoise images, estimate their noise and learn epitomes.
+    """Denoise and complete images, estimate their noise and learn epitomes.
 
     Run "epitomes COMMAND --help" for the options of a command.
     """

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from epitomes.kernels import _native, reference_groups, reference_moments, reference_patches
 from epitomes.kernels.protocol import (
     Array,
+    ConditionalMean,
     Engine,
     Groups,
     GroupSettings,
@@ -32,6 +33,7 @@ from epitomes.kernels.reference import ReferenceEngine
 
 __all__ = [
     "Array",
+    "ConditionalMean",
     "Engine",
     "GroupSettings",
     "Groups",

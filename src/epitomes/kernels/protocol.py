@@ -77,7 +77,19 @@ class WienerFilter(NamedTuple):
     noise: NDArray[np.float64]  # (m, m): covariance of the noise of a patch at level 1, positive definite
 
 
-GroupSettings = Shrinkage | WienerFilter
+class ConditionalMean(NamedTuple):
+    """Estimation of a group with unknown pixels: conditional means under a Gaussian, given the known pixels.
+
+    With mu and C the mean and covariance of the guide patches of the members, plus `level^2` on the diagonal of C, and
+    o the pixels of a member with a finite variance v, the member y becomes
+    `mu + (y_o - mu_o) (C_oo + diag(v_o))^-1 C_o:`. Only the nearest members are estimated. All estimates have weight 1.
+    """
+
+    variances: NDArray[np.float32]  # flat, as the images: of the noise of each pixel; infinite if the pixel is unknown
+    most: int  # largest number of members that are estimated
+
+
+GroupSettings = Shrinkage | WienerFilter | ConditionalMean
 
 
 class Engine(Protocol):

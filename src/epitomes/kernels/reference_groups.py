@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from epitomes.kernels.protocol import Groups, GroupSettings, Shrinkage, WienerFilter
+from epitomes.kernels.protocol import ConditionalMean, Groups, GroupSettings, Shrinkage, WienerFilter
 
 _DEPENDENT = 1e-5  # below this squared distance from the basis, an atom adds nothing
 
@@ -49,6 +49,10 @@ def shrink_groups(
         members, guide = (image[pixels].astype(np.float64) for image in (groups.noisy, groups.guide))
         if isinstance(settings, WienerFilter):
             estimates, by = _filtered(members, guide, float(level) ** 2 * settings.noise)
+        elif isinstance(settings, ConditionalMean):
+            variances = settings.variances[pixels].astype(np.float64)
+            estimates, by = _completed(members, guide, variances, float(level) ** 2)[: settings.most], 1.0
+            places = places[: settings.most]
         else:
             estimates, by = _shrunk(members, guide, settings, float(level))
         goals = places[:, None] - groups.shift + groups.sum_offsets
@@ -65,6 +69,20 @@ def _filtered(
     mean = members.mean(axis=0)
     estimates = members - (members - mean) @ removed
     return estimates, float(1.0 / (1.0 + len(noise) - np.trace(removed)))
+
+
+def _completed(
+    members: NDArray[np.float64], guide: NDArray[np.float64], variances: NDArray[np.float64], added: float
+) -> NDArray[np.float64]:
+    """Compute the conditional mean of each member given its known pixels, by a singular value decomposition."""
+    mean = guide.mean(axis=0)
+    covariance = (guide - mean).T @ (guide - mean) / len(guide) + added * np.eye(len(mean))
+    estimates = np.tile(mean, (len(members), 1))
+    for estimate, member, variance in zip(estimates, members, variances, strict=True):
+        known = np.isfinite(variance)
+        system = covariance[np.ix_(known, known)] + np.diag(variance[known])
+        estimate += np.linalg.lstsq(system, member[known] - mean[known], rcond=None)[0] @ covariance[known]
+    return estimates
 
 
 def _shrunk(

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from numpy.typing import ArrayLike
 
-from epitomes.checks import RNG, as_seed, whole
+from epitomes.checks import RNG, as_mask, as_seed, whole
 from epitomes.coders import Coder
 from epitomes.epitome import Epitome
+from epitomes.learn.missing import Known, completed
 from epitomes.learn.moments import Moments
 from epitomes.learn.samples import Source, as_source, batches, take
 from epitomes.learn.steps import Progress, Step, improved, in_full, require_start
@@ -24,6 +25,7 @@ def alternate(
     coder: Coder,
     update: Update | None = None,
     sample: int | None = None,
+    mask: ArrayLike | None = None,
     rng: RNG = 0,
     after: Step | None = None,
     threads: int | None = None,
@@ -44,6 +46,8 @@ def alternate(
         Dictionary step. Default: ``PreconditionedFista()``.
     sample : int, optional
         Draw about this many patches at random in each step. Default: use all patches in every step.
+    mask : array_like of bool, optional
+        Known pixels, of shape ``(n, m)``, for patches given as rows. The error counts known pixels only.
     rng : numpy.random.Generator, int or None, optional
         Random number generator or seed for `sample`.
     after : Step, optional
@@ -75,6 +79,9 @@ def alternate(
     Without `sample` it never increases, and each coding starts from the previous codes. With `sample`, the objective of
     a step is that of its sample and fluctuates.
 
+    With `mask`, unknown pixels are completed by the codes before each dictionary step, which cannot raise the objective
+    of the known ones.
+
     References
     ----------
     .. [1] L. Benoît, J. Mairal, F. Bach, J. Ponce, "Sparse image representation with epitomes", CVPR 2011, section 3.
@@ -96,11 +103,17 @@ def alternate(
     if sample is not None:
         whole("sample", sample, least=1)
     seed = as_seed(rng)
-    return _steps(as_source(patches), start, coder, update or PreconditionedFista(), sample, seed, after, threads)
+    source, known = as_source(patches), None
+    if mask is not None:
+        if isinstance(source, Patches):
+            raise TypeError("mask needs patches as rows, less the means of their known pixels, got Patches of an image")
+        known = as_mask("mask", mask, source.shape)
+    return _steps(source, known, start, coder, update or PreconditionedFista(), sample, seed, after, threads)
 
 
 def _steps(
     source: Source,
+    known: Known | None,
     start: Epitome,
     coder: Coder,
     update: Update,
@@ -114,8 +127,14 @@ def _steps(
     index = 0 if after is None else after.progress.index
     while True:
         began = time.perf_counter()
-        drawn = source if sample is None else take(source, batches(source, sample, seed, index)[0])
-        codes = coder.encode(drawn, epitome.dictionary, codes if sample is None else None, threads=threads)
+        lines = None if sample is None else batches(source, sample, seed, index)[0]
+        drawn = source if lines is None else take(source, lines)
+        seen = known if known is None or lines is None else known[lines]
+        warm = codes if sample is None else None
+        codes = coder.encode(drawn, epitome.dictionary, warm, mask=seen, threads=threads)
+        if seen is not None:
+            assert not isinstance(drawn, Patches)
+            drawn = completed(drawn, seen, codes, epitome.dictionary)
         moments = Moments.of(drawn, codes, threads=threads)
         better = improved(epitome, moments, coder.lam, update, threads)
         epitome, codes, index = better.epitome, codes * better.factor, index + 1

@@ -7,9 +7,10 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from epitomes.checks import RNG, Array, Shape, as_floats, as_seed, as_shape, one_of, positive, whole
 from epitomes.coders import Lasso
@@ -21,6 +22,7 @@ from epitomes.learn._multiscale import Scale, multiscale, scales
 from epitomes.learn._natural import natural
 from epitomes.learn._online import online as learn_online
 from epitomes.learn.checkpoint import load_history, load_step
+from epitomes.learn.missing import known_rows
 from epitomes.learn.start import cosines, random_windows, smooth_noise
 from epitomes.learn.steps import Fit, Progress, Step, run
 from epitomes.patches import Patches
@@ -36,6 +38,7 @@ MAX_ROWS = 1_000_000  # patches of several images that are kept in memory
 def learn_epitome(
     images: ArrayLike | Sequence[ArrayLike],
     *,
+    mask: ArrayLike | None = None,
     epitome_shape: Shape | None = None,
     patch_shape: Shape | None = None,
     count: int | None = None,
@@ -62,6 +65,9 @@ def learn_epitome(
     images : array_like or sequence of array_like
         One image as an array, or several as a list. Images of one list need the same dtype and number of channels, but
         not the same size. At most a million patches of several images are used, drawn at random.
+    mask : array_like, optional
+        Non-zero at missing pixels, of the shape of the image, with or without channels; NaN are missing, too. It needs
+        a single image and one scale. Patches of which less than a quarter is known are left out.
     epitome_shape : int or tuple of int, optional
         Shape of an epitome along the spatial axes. Default: ``(42, 42)``.
     patch_shape : int or tuple of int, optional
@@ -142,6 +148,9 @@ def learn_epitome(
     if resume and checkpoint is None:
         raise ValueError("resume=True needs checkpoint, the file to resume from")
     seed = as_seed(rng)
+    missing = None
+    if mask is not None:
+        images, missing = _without_missing(images, mask, channel_axis)
     pictures, n_spatial = _as_pictures(images, channel_axis)
     task = _Task(
         pictures,
@@ -154,6 +163,7 @@ def learn_epitome(
         bool(online),
         seed,
         threads,
+        missing,
     )
     after, history = task.resumed(checkpoint) if resume and checkpoint is not None else (None, ())
     if after is not None and after.progress.index >= n_steps:
@@ -197,8 +207,13 @@ class _Task:
     online: bool
     seed: int
     threads: int | None
+    missing: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
+        if self.missing is not None and (self.online or self.n_scales > 1):
+            raise ValueError(
+                "mask needs one scale and steps over all patches or a sample of them: leave out online and n_scales"
+            )
         if self.n_scales == 1:
             return
         if self.online:
@@ -232,7 +247,13 @@ class _Task:
             # Epitomes of images are made at full size and reduced with the image.
             first = self._first(self.phi if self.start in ("natural", "data") else coarsest)
             return multiscale(image, first, scales=plan, sample=self.sample, rng=seed, after=after, threads=threads)
-        first, patches, coder = self._first(self.phi), self._patches(), Lasso(lam=self.lam)
+        first, coder = self._first(self.phi), Lasso(lam=self.lam)
+        if self.missing is not None:
+            rows, known = known_rows(image, self.missing, self.phi.patch_shape, support_of(self.phi), seed)
+            return alternate(
+                rows, first, coder=coder, sample=self.sample, mask=known, rng=seed, after=after, threads=threads
+            )
+        patches = self._patches()
         if self.online:
             batch = BATCH if self.sample is None else self.sample
             return learn_online(patches, first, coder=coder, batch=batch, rng=seed, after=after, threads=threads)
@@ -294,6 +315,27 @@ def _as_pictures(images: ArrayLike | Sequence[ArrayLike], channel_axis: int | No
         pixels = layout.canonical(image)
         pictures.append(as_floats("image", pixels[..., 0] if grey else pixels))
     return pictures, layouts[0].spatial
+
+
+def _without_missing(
+    images: ArrayLike | Sequence[ArrayLike], mask: ArrayLike, channel_axis: int | None
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Return the image with zeros for missing pixels, and where they are, with its channels last."""
+    if isinstance(images, (list, tuple)):
+        raise ValueError("mask needs a single image as an array: learn from one of them, or leave mask out")
+    image, flags = np.asanyarray(images), np.asarray(mask)
+    layout = Layout.of(image.shape, channel_axis)
+    last = layout.canonical(image)
+    if flags.dtype.kind not in "bui":
+        raise TypeError(f"mask must hold booleans or integers, non-zero at missing pixels, got dtype {flags.dtype}")
+    if flags.shape not in (image.shape, layout.picture_shape[: layout.spatial]):
+        raise ValueError(f"mask needs shape {image.shape}, as the image, got {flags.shape}")
+    missing = layout.canonical(flags) if flags.shape == image.shape else flags
+    if missing.ndim < last.ndim:
+        missing = np.broadcast_to(missing[..., None], last.shape)
+    hidden = (missing != 0) | (np.isnan(last) if last.dtype.kind == "f" else False)
+    kept = np.where(hidden, last.dtype.type(0), last)
+    return layout.original(kept), hidden[..., 0] if layout.n_channels == 1 else hidden
 
 
 def _phi(

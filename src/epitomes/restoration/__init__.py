@@ -1,11 +1,13 @@
 """Restoration: one road from a picture to a picture (paper, section 5.4, and beyond).
 
-`denoise` returns an image, `restore` the image with noise, plan and diagnostics, `plan` what would be done.
+`denoise` returns an image, `restore` the image with noise, plan and diagnostics, `plan` what would be done. `inpaint`
+completes missing pixels.
 """
 
 from epitomes.restoration._arguments import as_method
 from epitomes.restoration._plan import Plan
 from epitomes.restoration._restore import denoise, plan, restore
+from epitomes.restoration.inpainting import inpaint
 from epitomes.restoration.method import Estimate, Method
 from epitomes.restoration.non_local import NonLocal
 from epitomes.restoration.patchwise import Patchwise, Recipe
@@ -24,6 +26,7 @@ __all__ = [
     "Trial",
     "as_method",
     "denoise",
+    "inpaint",
     "plan",
     "restore",
 ]

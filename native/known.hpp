@@ -1,0 +1,51 @@
+// Correlations of patches with unknown pixels: sums run over the known ones alone.
+#pragma once
+
+#include "correlate.hpp"
+
+namespace epitomes::EPITOMES_ISA {
+
+constexpr int kTilesAtOnce = kBytes == 64 ? 2 : 4;  // what half of the nearest cache holds, and enough sums to hide their latency
+constexpr int kTilesWithNorms = 2;                  // with as many norms in registers beside them
+
+// A row at its known pixels: their values and their places in the patch.
+template <class T>
+struct KnownPixels {
+    const T* values;
+    const std::int32_t* places;
+    std::size_t n;
+};
+
+// Sums over known pixels for the atoms of G tiles: `take` is given the tile's vector, its product with the row, and, if
+// asked for, its squared norm on these pixels.
+template <int G, bool Norms, class T, class Take>
+inline void sum_known(const T* tile, std::size_t m, const KnownPixels<T>& row, Take take) {
+    constexpr std::size_t lanes = kLanes<T>;
+    Vec<T> sums[2 * G], norms[2 * G];
+    for (int v = 0; v < 2 * G; v++) sums[v] = norms[v] = Vec<T>{};
+    for (std::size_t i = 0; i < row.n; i++) {
+        const Vec<T> x = splat(row.values[i]);
+        const T* at = tile + std::size_t(row.places[i]) * 2 * lanes;
+#pragma GCC unroll 8
+        for (int v = 0; v < 2 * G; v++) {
+            const Vec<T> d = load(at + std::size_t(v / 2) * m * 2 * lanes + std::size_t(v % 2) * lanes);
+            sums[v] = fma(x, d, sums[v]);
+            if (Norms) norms[v] = fma(d, d, norms[v]);
+        }
+    }
+    for (int v = 0; v < 2 * G; v++) take(std::size_t(v), sums[v], norms[v]);
+}
+
+// out (padded) = the products of all atoms with a row, at its known pixels.
+template <class T>
+void correlate_known(const Atoms<T>& atoms, const KnownPixels<T>& row, T* out) {
+    constexpr std::size_t lanes = kLanes<T>;
+    const std::size_t n_tiles = atoms.padded / (2 * lanes);
+    std::size_t t = 0;
+    const auto put = [&](std::size_t v, Vec<T> sum, Vec<T>) { store(out + 2 * t * lanes + v * lanes, sum); };
+    for (; t + kTilesAtOnce <= n_tiles; t += kTilesAtOnce)
+        sum_known<kTilesAtOnce, false>(atoms.packed.data() + 2 * t * lanes * atoms.m, atoms.m, row, put);
+    for (; t < n_tiles; t++) sum_known<1, false>(atoms.packed.data() + 2 * t * lanes * atoms.m, atoms.m, row, put);
+}
+
+}  // namespace epitomes::EPITOMES_ISA

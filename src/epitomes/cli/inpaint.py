@@ -1,0 +1,232 @@
+"""`epitomes inpaint`: complete the missing pixels of images."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from epitomes.cli.batch import each, files_of, goals_in, into_folder
+from epitomes.cli.common import (
+    STREAM,
+    Axes,
+    Json,
+    MaxPixels,
+    Overwrite,
+    Result,
+    Seed,
+    Threads,
+    read_any,
+    require_axes,
+    require_picture,
+    require_picture_goal,
+)
+from epitomes.cli.errors import INPUT, CommandError, tell, usage
+from epitomes.cli.help import METHOD, NOISE, OUTPUT, examples
+from epitomes.cli.progress import progress
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from epitomes.epitome import Epitome
+    from epitomes.formats import Picture
+
+EXAMPLES = examples(
+    "inpaint photo.png --mask scratches.png -o clean.png",
+    "inpaint scan.tif --mask dust.png -o clean.tif --sigma auto",
+    "inpaint data.npy -o complete.npy",
+    "inpaint 'frames/*.png' --mask logo.png -o clean --json",
+)
+
+
+class Preset(StrEnum):
+    """Presets of inpainting."""
+
+    fast = "fast"
+    balanced = "balanced"
+    best = "best"
+
+
+def inpaint(
+    images: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILES", help='images or patterns such as "scans/*.tif", - for stdin'),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="PATH",
+            help="completed image, - for stdout, or a directory",
+            rich_help_panel=OUTPUT,
+        ),
+    ],
+    mask: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="image that is not 0 at missing pixels [default: NaN are missing]",
+            show_default=False,
+            rich_help_panel=METHOD,
+        ),
+    ] = None,
+    sigma: Annotated[
+        str,
+        typer.Option(
+            metavar="X",
+            help="standard deviation of white noise to remove, in the file's units; auto to estimate it",
+            autocompletion=lambda: ["auto"],
+            rich_help_panel=NOISE,
+        ),
+    ] = "0",
+    preset: Annotated[
+        Preset,
+        typer.Option(metavar="NAME", help="speed and quality: fast, balanced or best", rich_help_panel=METHOD),
+    ] = Preset.balanced,
+    model: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help='epitome to use, written by "epitomes learn"', rich_help_panel=METHOD),
+    ] = None,
+    suffix: Annotated[
+        str | None,
+        typer.Option(
+            metavar=".TIF", help="format of the files in a directory [default: as read]", rich_help_panel=OUTPUT
+        ),
+    ] = None,
+    json: Json = False,
+    overwrite: Overwrite = False,
+    axes: Axes = None,
+    seed: Seed = 0,
+    threads: Threads = None,
+    max_pixels: MaxPixels = None,
+) -> None:
+    """Complete the missing pixels of images.
+
+    Missing pixels are those at which the --mask image is not 0, and NaN. Dust, scratches, text and dead lines are
+    estimated from the pixels beside them, large holes are filled with patches of their surroundings. Known pixels stay
+    as they are unless --sigma says that they are noisy.
+    """
+    require_axes(axes)
+    level = _level_of(sigma)
+    files = files_of(images)
+    directory = into_folder(images, files, output)
+    if suffix is not None and not directory:
+        raise usage("--suffix sets the format of files in a directory: --output names a single file")
+    if not directory:
+        require_picture(files[0])
+        require_picture_goal(output, overwrite)
+    epitome = None
+    if model is not None:
+        from epitomes.model_file import load
+
+        epitome = load(model)
+    job = Job(
+        goals=goals_in(output, files, suffix) if directory else {files[0]: output},
+        mask=None if mask is None else read_any(mask, max_pixels).pixels != 0,
+        mask_file=mask,
+        sigma=level,
+        preset=preset.value,
+        epitome=epitome,
+        axes=axes,
+        seed=seed,
+        threads=threads,
+        overwrite=overwrite,
+        max_pixels=max_pixels,
+    )
+    if directory:
+        output.mkdir(exist_ok=True)
+    each(files, job.run, done="completed", json=json, aside=str(output) == STREAM)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Job:
+    """What the options ask for, the same for every file."""
+
+    goals: dict[Path, Path]
+    mask: NDArray[np.bool_] | None
+    mask_file: Path | None
+    sigma: float | None
+    preset: str
+    epitome: Epitome | None
+    axes: str | None
+    seed: int
+    threads: int | None
+    overwrite: bool
+    max_pixels: int | None
+
+    def run(self, file: Path) -> Result:
+        """Complete one file."""
+        from epitomes.formats import write
+        from epitomes.restoration import inpaint
+
+        goal = self.goals[file]
+        require_picture_goal(goal, self.overwrite)
+        picture = read_any(file, self.max_pixels, self.axes, finite=False)
+        missing = self._missing(file, picture)
+        if picture.spatial > 2:
+            tell(f"note: {file}: planes are completed one by one")
+        began = time.perf_counter()
+        with progress(file.name) as callback:
+            completed = inpaint(
+                picture.pixels,
+                self.mask,
+                sigma=self.sigma,
+                channel_axis=picture.channel_axis,
+                spatial=2,
+                epitome=self.epitome,
+                preset=self.preset,
+                rng=self.seed,
+                threads=self.threads,
+                callback=callback,
+            )
+            losses = write(goal, picture.replace(completed), overwrite=self.overwrite)
+        seconds = time.perf_counter() - began
+        for loss in losses:
+            tell(f"note: {goal}: {loss}")
+        facts = {
+            "input": str(file),
+            "output": str(goal),
+            "missing": missing,
+            "sigma": "auto" if self.sigma is None else self.sigma,
+            "preset": self.preset,
+            "seconds": seconds,
+        }
+        return Result(f"{file} -> {goal}: {missing:.1%} missing, {self.preset}, {seconds:.1f} s", facts)
+
+    def _missing(self, file: Path, picture: Picture) -> float:
+        """Share of missing values; refuses a file without any, and a mask that does not fit."""
+        import numpy as np
+
+        from epitomes.restoration.masks import as_mask
+
+        pixels = picture.pixels
+        missing = np.isnan(pixels) if pixels.dtype.kind == "f" else np.zeros(pixels.shape, np.bool_)
+        if self.mask is not None:
+            try:
+                missing = missing | as_mask(self.mask, picture.layout)
+            except ValueError as error:
+                raise CommandError(INPUT, f"{self.mask_file}: {error}") from None
+        if not missing.any() and self.sigma == 0:
+            if self.mask is None:
+                raise CommandError(INPUT, f"{file}: no value is NaN: name the missing pixels", "--mask", "mask.png")
+            raise CommandError(INPUT, f"{self.mask_file}: the mask is 0 everywhere, so no pixel is missing")
+        return float(missing.mean())
+
+
+def _level_of(sigma: str) -> float | None:
+    """The noise level that `--sigma` sets, None if it is to be estimated."""
+    if sigma.strip().lower() == "auto":
+        return None
+    try:
+        level = float(sigma)
+    except ValueError:
+        raise usage(f"--sigma must be a number of at least 0, or auto, got {sigma!r}") from None
+    if not 0 <= level < float("inf"):
+        raise usage(f"--sigma must be at least 0, got {level:g}", "--sigma", "auto")
+    return level

@@ -136,14 +136,15 @@ def estimate_noise(
             callback(done, total)
         return found
 
-    def of_image(picture: Array) -> Estimate:
-        if model in ("auto", "correlated"):
-            correlated = estimate_correlated(picture, certain=model == "correlated")
-            if correlated is not None:
-                return correlated
+    def of_channels(picture: Array) -> Estimate:
         if layout.n_channels is None:
             return estimate(picture)
         return over_channels([estimate(picture[..., each]) for each in range(layout.n_channels)])
+
+    def of_image(picture: Array) -> Estimate:
+        if model in ("auto", "correlated"):
+            return estimate_correlated(picture, partial(of_channels, picture), certain=model == "correlated")
+        return of_channels(picture)
 
     def of_picture(picture: Array) -> Estimate:
         if layout.spatial == 2:

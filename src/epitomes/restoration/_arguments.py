@@ -13,7 +13,7 @@ from epitomes.checks import one_of, positive, require_finite, require_real
 from epitomes.epitome import Epitome
 from epitomes.formats import Picture
 from epitomes.layout import Layout
-from epitomes.noise import Noise, find_impulses
+from epitomes.noise import Noise, find_impulses, find_stripes
 from epitomes.restoration.masks import as_mask, filled
 from epitomes.restoration.method import Method
 from epitomes.restoration.non_local import NonLocal
@@ -62,6 +62,25 @@ class Request:
         pixels = self.given if self.mask is None else filled(self.given, self.mask, self.layout)
         require_finite("image", pixels)
         return pixels
+
+    def without_defects(self) -> tuple[Request, tuple[str, ...]]:
+        """The request without impulses and stripes, and a note for each that was found."""
+        request, impulses = self.without_impulses()
+        request, stripes = request.without_stripes()
+        return request, (*impulses, *stripes)
+
+    def without_stripes(self) -> tuple[Request, tuple[str, ...]]:
+        """The request without the offsets of its rows and columns, and a note; itself if there are none."""
+        layout = self.layout
+        found = find_stripes(self.pixels, channel_axis=layout.channel_axis, spatial=layout.spatial)
+        if not found.found:
+            return self, ()
+        given = self.given - (found.offsets if self.mask is None else np.where(self.mask, 0, found.offsets))
+        if self.given.dtype.kind in "iu":
+            limits = np.iinfo(self.given.dtype)
+            given = np.clip(np.rint(given), limits.min, limits.max)
+        note = f"{found.describe()}: they were subtracted before the noise was removed"
+        return replace(self, given=given.astype(self.given.dtype)), (note,)
 
     def without_impulses(self) -> tuple[Request, tuple[str, ...]]:
         """The request with impulses replaced by their neighbours, and a note; itself if there are none."""

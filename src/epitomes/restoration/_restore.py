@@ -201,7 +201,7 @@ def restore(
     request = Request.of(image, channel_axis, spatial, mask)
     require_run(threads, callback)
     known, how = noise_of(sigma, noise), as_method(method, preset, epitome, time)
-    request, notes = request.without_impulses() if known is None else (request, ())
+    request, notes = request.without_defects() if known is None else (request, ())
     planned = PLANNING if how is None else ESTIMATING if known is None else 0.0
     chosen = _plan(
         request,
@@ -271,7 +271,7 @@ def plan(
     require_run(threads, callback)
     known = noise_of(sigma, noise)
     return _plan(
-        request.without_impulses()[0] if known is None else request,
+        request.without_defects()[0] if known is None else request,
         known,
         as_method(method, preset, epitome, time),
         time=time,

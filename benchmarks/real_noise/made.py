@@ -27,7 +27,7 @@ COLOURS = ("astronaut", "cat", "coffee", "stereo_motorcycle")
 MORE_COLOURS = ("rocket", "hubble_deep_field", "retina", "immunohistochemistry")  # scikit-image ships no others
 GREYS = ("brick", "coins", "hubble_deep_field", "retina")
 FOUR_GREYS = Source(names=GREYS, most=4, colour=False, width=256)
-FOUR_COLOURS = Source(names=COLOURS, most=4, colour=True, width=384)
+FOUR_COLOURS = Source(names=COLOURS, most=4, colour=True, width=256)
 TEN = {
     "grey": Source(names=PICTURES, most=10, colour=False, width=256),
     "colour": Source(names=COLOURS + MORE_COLOURS, most=10, colour=True, width=256),

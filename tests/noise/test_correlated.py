@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Callable
+
 import numpy as np
 import pytest
+from PIL import Image
 from scipy.ndimage import gaussian_filter
 from skimage import data
 
@@ -23,6 +27,26 @@ def picture(name: str) -> np.ndarray:
 def blurred_noise(shape: tuple[int, ...], blur: float, sigma: float, rng: np.random.Generator) -> np.ndarray:
     noise = gaussian_filter(rng.standard_normal(shape), (blur, blur, 0)[: len(shape)])
     return sigma * noise / noise.std()
+
+
+def compressed(clean: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    noisy = np.clip(np.rint(clean + rng.normal(0, 15, clean.shape)), 0, 255).astype(np.uint8)
+    file = io.BytesIO()
+    Image.fromarray(noisy).save(file, "JPEG", quality=80)
+    return np.asarray(Image.open(file), np.float64), clean
+
+
+def gamma_corrected(clean: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    counts = rng.poisson(100 * (clean / 255) ** 2.2) + rng.standard_normal(clean.shape)
+    return np.rint(255 * np.clip(counts / 100, 0, 1) ** (1 / 2.2)), clean
+
+
+def resized(clean: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    def smaller(image: np.ndarray) -> np.ndarray:
+        planes = [Image.fromarray(plane.astype(np.float32)) for plane in np.moveaxis(image, -1, 0)]
+        return np.stack([plane.resize((224, 224), Image.Resampling.BICUBIC) for plane in planes], axis=-1)
+
+    return smaller(clean + rng.normal(0, 20, clean.shape)), smaller(clean)
 
 
 @pytest.mark.slow
@@ -75,6 +99,15 @@ def test_the_level_follows_brightness(rng: np.random.Generator) -> None:
 def test_white_noise_stays_white(name: str, sigma: float, rng: np.random.Generator) -> None:
     clean = picture(name)
     assert estimate_noise(clean + rng.normal(0, sigma, clean.shape)).is_white
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("change", [compressed, gamma_corrected, resized])
+def test_noise_that_was_white_once(change: Callable[..., tuple[np.ndarray, np.ndarray]]) -> None:
+    noisy, clean = change(picture("coffee"), np.random.default_rng(0))
+    found = estimate_noise(noisy, channel_axis=-1)
+    assert found.blocks is not None
+    assert 0.8 < found.level / np.std(noisy - clean) < 1.3
 
 
 @pytest.mark.slow

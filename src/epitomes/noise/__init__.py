@@ -15,6 +15,7 @@ from epitomes.noise.model import Noise
 from epitomes.noise.samples import noise_from_flat
 from epitomes.noise.spectrum import kernel_spectrum, sample_spectrum
 from epitomes.noise.stabilise import Stabilised
+from epitomes.noise.stripes import Stripes, find_stripes
 
 __all__ = [
     "BlockSpectrum",
@@ -23,9 +24,11 @@ __all__ = [
     "NoiseCorrelation",
     "ShotError",
     "Stabilised",
+    "Stripes",
     "anscombe",
     "estimate_noise",
     "find_impulses",
+    "find_stripes",
     "inverse_anscombe",
     "kernel_spectrum",
     "merge_burst",

@@ -7,6 +7,7 @@ low frequencies, so these are limited by what the middle ones allow: no noise of
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -38,34 +39,43 @@ LEAST_SPREAD = 0.05  # of the levels of quiet blocks, in logarithms; chance give
 # The flattest blocks are the quietest, too: true over measured level, besides its growth with the share of blocks.
 BIAS, MOST_BIAS = 1.04, 1.4
 INTERVAL = (0.75, 1.4)  # true over estimated level; holds 9 of 10 photographs of the CC set, 13 of 33 of PolyU
-# Logarithm of the noise at the finest frequencies over the middle ones: below the first it is correlated, above the
-# second white. In between, texture under white noise looks the same, unless this is noise with the probability `SURE`.
-COLOURED, PALE = -1.5, -0.6
-SURE = 0.7
+# Logarithm of the noise at the finest frequencies over the middle ones: below this it is correlated. Above, texture
+# under white noise looks the same.
+COLOURED = -1.5
+# There it is taken for correlated if what was found to be white has a small share of the level of flat blocks:
+# - less than `CONTRARY`, and the finest frequencies are weaker than `PALE`;
+# - less than `RESIZED`, and they are weaker than `FINEST`, but the spectrum does not fall before them, as that of
+#   texture does (`FAST`);
+# - less than `THINNED`, the spectrum does not fall, and the blocks are alike: their level grows little with their
+#   number (`ALIKE`) and over brightness (`EVEN`).
+# Or if the level falls with brightness, by more than `FALLING`. All but the third ask for a probability of noise.
+CONTRARY, PALE, SURE = 0.5, -0.6, 0.7
+RESIZED, FINEST, FAST, PROBABLE = 0.8, -0.4, -0.2, 0.55
+THINNED, ALIKE, EVEN = 0.28, 0.15, 2.5
+FALLING, EVIDENT = -0.2, 0.8
 DISBELIEF, BELIEF = 0.2, 0.5  # probability of noise up to which nothing is removed, and from which all of it
 EMPTY = 1e-10  # energy of a block, relative to that of the image: below it there is rounding
 DEAD = 1e-4  # energy of a block over the median: below it, JPEG or clipping left nothing
 
 
-def estimate_correlated(image: Array, *, certain: bool = False) -> Estimate | None:
+def estimate_correlated(image: Array, white: Callable[[], Estimate], *, certain: bool = False) -> Estimate:
     """Estimate the noise of `(height, width[, channels])`.
 
-    None if it is white, or if there is no telling it from texture. `certain`: the user says that it is correlated.
+    It is what `white` finds if it is white, or if there is no telling it from texture. `certain`: the user says that it
+    is correlated.
     """
     if not certain and math.prod(image.shape[:2]) < LEAST_PIXELS:
-        return None
+        return white()
     measured = measure_correlated(image)
     if measured is None:
-        return None
-    probability = measured.probability
-    trust = 1.0 if certain else float(np.clip((probability - DISBELIEF) / (BELIEF - DISBELIEF), 0, 1))
-    if trust == 0 or (measured.looks_white and not certain):
-        return None
-    blocks = measured.spectrum.times(measured.bias * trust)
-    noise = Noise.from_blocks(blocks)
-    doubts = [] if certain or probability >= BELIEF else [_doubtful(probability, trust)]
-    low, high = (end * noise.level for end in INTERVAL)
-    return Estimate(replace(noise, interval=(low, high / trust), estimated=True), tuple(doubts))
+        return white()
+    if certain:
+        return measured.estimate(1.0)
+    if measured.looks_white:
+        found = white()
+        return measured.estimate(1.0) if measured.contradicts(found.noise) else found
+    trust = float(np.clip((measured.probability - DISBELIEF) / (BELIEF - DISBELIEF), 0, 1))
+    return measured.estimate(trust) if trust else white()
 
 
 def _doubtful(probability: float, trust: float) -> Doubt:
@@ -87,19 +97,49 @@ class Measured:
     @property
     def probability(self) -> float:
         """The probability that this is noise; 0 where blocks are empty or equal, as in drawings."""
-        random = self.alive >= LEAST_ALIVE and self.evidence["quiet"] >= LEAST_SPREAD
-        return probability_of_noise(self.evidence) if random else 0.0
+        return probability_of_noise(self.evidence) if self.is_random else 0.0
+
+    @property
+    def is_random(self) -> bool:
+        """Whether blocks differ as those of noise do, and are not empty or equal."""
+        return self.alive >= LEAST_ALIVE and self.evidence["quiet"] >= LEAST_SPREAD
 
     @property
     def bias(self) -> float:
         """The level of the noise over that of the flattest blocks, as far as it can be told."""
         return min(BIAS * math.exp(max(0.0, self.evidence["rougher"])), MOST_BIAS)
 
+    def estimate(self, trust: float) -> Estimate:
+        """The noise, with this share of its level."""
+        noise = Noise.from_blocks(self.spectrum.times(self.bias * trust))
+        low, high = (end * noise.level for end in INTERVAL)
+        doubts = [] if trust == 1 else [_doubtful(self.probability, trust)]
+        return Estimate(replace(noise, interval=(low, high / trust), estimated=True), tuple(doubts))
+
+    def contradicts(self, white: Noise) -> bool:
+        """Whether noise with a spectrum that is nearly white is not what was found to be white.
+
+        JPEG removes noise at places and frequencies where it is faint, and thus just where white noise is measured.
+        Resizing removes some of it at fine frequencies. Gamma correction makes it fall with brightness.
+        """
+        if white.gain.any():
+            return False
+        level, finest = self.spectrum.level, self.evidence["finest"]
+        ratio = white.level / float(np.sqrt(np.mean(np.square(self.spectrum.sigma))))
+        falls_late = self.evidence["fast"] > FAST
+        alike = self.is_random and self.evidence["rougher"] < ALIKE and level.max() < EVEN * level.min()
+        slope = np.polyfit(np.linspace(0, 1, len(level)), np.log(level), 1)[0] if len(level) > 1 else 0.0
+        return bool(
+            (ratio < CONTRARY and finest <= PALE and self.probability >= SURE)
+            or (ratio < RESIZED and finest < FINEST and falls_late and self.probability >= PROBABLE)
+            or (ratio < THINNED and falls_late and alike)
+            or (slope < FALLING and self.probability >= EVIDENT)
+        )
+
     @property
     def looks_white(self) -> bool:
-        """Whether the finest frequencies hold about as much noise as the middle ones."""
-        finest = self.evidence["finest"]
-        return finest > PALE or (finest > COLOURED and self.probability < SURE)
+        """Whether the finest frequencies hold so much noise that it may be white."""
+        return self.evidence["finest"] > COLOURED
 
 
 def measure_correlated(image: Array) -> Measured | None:

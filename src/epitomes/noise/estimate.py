@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -140,15 +141,19 @@ def estimate_noise(
             yield standardise(plane)
             advance(1)
 
-    def of_image(picture: Array) -> Estimate:
-        if model in ("auto", "correlated"):
-            correlated = estimate_correlated(picture, certain=model == "correlated")
-            if correlated is not None:
-                advance(layout.n_channels or 1)
-                return correlated
+    def of_white(picture: Array) -> Estimate:
         channels = [picture] if layout.n_channels is None else np.moveaxis(picture, -1, 0)
         found = of_channels(model, told(channels), offsets)
         return found[0] if layout.n_channels is None else over_channels(found)
+
+    def of_image(picture: Array) -> Estimate:
+        if model not in ("auto", "correlated"):
+            return of_white(picture)
+        before = done
+        found = estimate_correlated(picture, partial(of_white, picture), certain=model == "correlated")
+        if done == before:  # white noise was not looked for
+            advance(layout.n_channels or 1)
+        return found
 
     def of_picture(picture: Array) -> Estimate:
         if layout.spatial == 2:

@@ -16,7 +16,7 @@ from epitomes.epitome import Epitome
 from epitomes.formats import Picture
 from epitomes.formats.raw import black_levels
 from epitomes.layout import Layout
-from epitomes.noise import Noise, find_impulses
+from epitomes.noise import Noise, find_impulses, find_stripes
 from epitomes.restoration.masks import as_mask, bad_pixels, filled
 from epitomes.restoration.method import Method
 from epitomes.restoration.non_local import NonLocal
@@ -95,11 +95,32 @@ class Request:
         middle = canonical[..., rows, columns, :] if layout.channel_axis is not None else canonical[..., rows, columns]
         return layout.original(middle)
 
-    def without_impulses(self, time: float | None = None) -> tuple[Request, tuple[str, ...]]:
-        """The request with impulses replaced by their neighbours, and a note; itself if there are none.
+    def without_defects(self, time: float | None = None) -> tuple[Request, tuple[str, ...]]:
+        """The request without impulses and stripes, and a note for each that was found.
 
         With little `time` they are looked for in a part of the image first.
         """
+        request, impulses = self.without_impulses(time)
+        request, stripes = request.without_stripes(time)
+        return request, (*impulses, *stripes)
+
+    def without_stripes(self, time: float | None = None) -> tuple[Request, tuple[str, ...]]:
+        """The request without the offsets of its rows and columns, and a note; itself if there are none."""
+        layout, part = self.layout, self.sample(time)
+        found = find_stripes(part, channel_axis=layout.channel_axis, spatial=layout.spatial)
+        if found.found and part.shape != self.given.shape:
+            found = find_stripes(self.pixels, channel_axis=layout.channel_axis, spatial=layout.spatial)
+        if not found.found:
+            return self, ()
+        given = self.given - (found.offsets if self.mask is None else np.where(self.mask, 0, found.offsets))
+        if self.given.dtype.kind in "iu":
+            limits = np.iinfo(self.given.dtype)
+            given = np.clip(np.rint(given), limits.min, limits.max)
+        note = f"{found.describe()}: they were subtracted before the noise was removed"
+        return replace(self, given=given.astype(self.given.dtype)), (note,)
+
+    def without_impulses(self, time: float | None = None) -> tuple[Request, tuple[str, ...]]:
+        """The request with impulses replaced by their neighbours, and a note; itself if there are none."""
         layout = self.layout
         part = self.sample(time)
         found = find_impulses(part, channel_axis=layout.channel_axis, spatial=layout.spatial)

@@ -206,7 +206,7 @@ def restore(
     known, how = noise_of(sigma, noise), as_method(method, preset, epitome, time)
     require_sigma(sigma, request.pixels)
     began = clock.perf_counter()
-    request, notes = request.without_impulses(time) if known is None else (request, ())
+    request, notes = request.without_defects(time) if known is None else (request, ())
     planned = PLANNING if how is None else ESTIMATING if known is None else 0.0
     chosen = _plan(
         request,
@@ -281,7 +281,7 @@ def plan(
     require_sigma(sigma, request.pixels)
     began = clock.perf_counter()
     found = _plan(
-        request.without_impulses(time)[0] if known is None else request,
+        request.without_defects(time)[0] if known is None else request,
         known,
         how,
         time=time,

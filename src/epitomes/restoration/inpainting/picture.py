@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epitomes.checks import Array
+from epitomes.colours import turn_of
 from epitomes.epitome import Epitome
 from epitomes.groups.matching import Planar
 from epitomes.restoration.inpainting.coded import coded_fill
@@ -43,7 +44,8 @@ class Completion:
         mean = float(picture[~unknown].mean())
         given = np.where(unknown[..., None], mean, picture)
         holes = holes_of(unknown)
-        known = to_planar(given, mean, 1.0)
+        turn = turn_of(given)
+        known = to_planar(given, mean, 1.0, turn)
         current = self._started(known, unknown, sigma)
         rounds = ROUNDS[self.preset]
         if rounds is not None and (sigma > 0 or (unknown & ~holes).any()):
@@ -58,7 +60,7 @@ class Completion:
                 threads=self.threads,
                 advance=None if part is None else lambda fraction: part(fraction, "completing groups"),
             )
-        image: Array = from_planar(current, mean, 1.0, picture.shape, np.float64)
+        image: Array = from_planar(current, mean, 1.0, turn, picture.shape, np.float64)
         if holes.any():
             _tell(callback, GROUPING, "filling holes")
             image = fill_holes(np.asarray(image, np.float64), holes, self.seed)

@@ -14,12 +14,14 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter
 
 from epitomes.epitome import Epitome
 from epitomes.groups import Matching, Wiener, estimate
 from epitomes.groups.matching import Planar
 from epitomes.noise import BlockSpectrum
-from epitomes.noise.dct_blocks import SIDE
+from epitomes.noise.dct_blocks import ORDER, SIDE
+from epitomes.noise.planes import Floats
 from epitomes.restoration.method import Callback, within
 from epitomes.restoration.non_local.passes import Pass, State
 from epitomes.restoration.non_local.scales import from_small, half_size, joined
@@ -27,6 +29,13 @@ from epitomes.restoration.non_local.thresholding import thresholded
 
 FINE, COARSE = 0, 1
 UNITS = ((2.2, 2.2), (1.5, 1.8))  # of the passes, in levels of the noise: of lightness and of colours; fine and coarse
+# They are for noise that has this share of its level at the finer frequencies, or less. White noise has all of it, and
+# units of 1.
+FINER = (0.4, 0.7)
+STEEPNESS = 1.7  # how fast the units fall with that share
+GAIN = 0.25  # by which the filter takes the noise for stronger than it is where the units are largest
+SLACK = 1.3  # of the variance of the noise, before what is left of the image counts as lost detail
+AROUND = 2.0  # pixels at half the size: standard deviation of the window in which errors are measured
 LEFT = 0.15  # share of the noise's variance that is left where the small image has taken its place
 COARSE_COST = 0.2  # of the time of both scales
 FILTER_COST = 0.3  # of the time of one scale
@@ -41,12 +50,17 @@ class JointFilter:
     group_size: int = 120
     search_radius: int = 20
     stride: int = 3
-    gain: float = 1.3  # of the level of the noise
 
     def run(
-        self, noisy: Planar, spectrum: BlockSpectrum, scale: int, threads: int | None, callback: Callback | None
+        self,
+        noisy: Planar,
+        spectrum: BlockSpectrum,
+        scale: int,
+        gain: float,
+        threads: int | None,
+        callback: Callback | None,
     ) -> Planar:
-        """Estimate an image from thresholded blocks, and then from its own estimate."""
+        """Estimate an image from thresholded blocks, and then from its own estimate; `gain` multiplies the level."""
         even = levels(spectrum, noisy)
         deviation = np.sqrt(np.einsum("ijcc->ijc", spectrum.power[scale]))
         guide = even * thresholded(noisy / even, deviation, threads)
@@ -65,7 +79,7 @@ class JointFilter:
                 noisy,
                 matching=matching,
                 shrinker=shrinker,
-                level=self.gain * _in_patches(levels(spectrum, guide), side),
+                level=gain * _in_patches(levels(spectrum, guide), side),
                 match_on=guide,
                 guide=guide,
                 threads=threads,
@@ -94,10 +108,13 @@ class Correlated:
         fine = within(callback, COARSE_COST, 1.0)
         small = self._small(noisy, spectrum, threads, within(callback, 0.0, COARSE_COST))
         mixed, rest = (noisy, spectrum) if small is None else (joined(noisy, small), _rest(spectrum))
-        found, epitome = self.joint.run(mixed, rest, FINE, threads, within(fine, 0.0, FILTER_COST)), self.epitome
+        gain, part = 1 + GAIN * float(coarseness(spectrum, FINE)[0]), within(fine, 0.0, FILTER_COST)
+        found, epitome = self.joint.run(mixed, rest, FINE, gain, threads, part), self.epitome
         if self.passes:
             found, epitome = self._refined(noisy, found, spectrum, FINE, threads, within(fine, FILTER_COST, 1.0))
-        return found if small is None or not self.passes else joined(found, small), epitome
+            if small is not None:
+                found = joined(found, _combined(half_size(noisy), small, half_size(found), spectrum))
+        return found, epitome
 
     def _small(
         self, noisy: Planar, spectrum: BlockSpectrum, threads: int | None, callback: Callback | None
@@ -106,7 +123,8 @@ class Correlated:
         half = half_size(noisy)
         if min(half.shape[2:]) < SIDE:
             return None
-        found = self.joint.run(half, spectrum, COARSE, threads, within(callback, 0.0, FILTER_COST))
+        gain, part = 1 + GAIN * float(coarseness(spectrum, COARSE)[0]), within(callback, 0.0, FILTER_COST)
+        found = self.joint.run(half, spectrum, COARSE, gain, threads, part)
         if not self.passes:
             return found
         refined, _ = self._refined(half, found, spectrum, COARSE, threads, within(callback, FILTER_COST, 1.0))
@@ -135,13 +153,42 @@ class Correlated:
         return state.current * unit + mean, state.epitome
 
 
+def _combined(noisy: Planar, smooth: Planar, other: Planar, spectrum: BlockSpectrum) -> Planar:
+    """Two estimates at half the size, combined where they are by how much each of them errs.
+
+    What the smooth one leaves of the noisy image beyond the noise is detail that it lost. The other one errs by the
+    noise that it holds, so that the squares of the two errors add up to that of their difference.
+    """
+    variance = np.einsum("ijcc->c", spectrum.power[COARSE]) / SIDE**2
+    expected = SLACK * variance[:, None, None, None] * np.square(levels(spectrum, smooth))
+    lost = np.maximum(_around(np.square(noisy - smooth)) - expected, 0)
+    apart = np.maximum(_around(np.square(other - smooth)), np.finfo(np.float32).tiny)
+    return np.asarray(other + np.maximum(1 - lost / apart, 0) * (smooth - other), np.float32)
+
+
+def _around(values: Planar) -> Planar:
+    return np.asarray(gaussian_filter(values, (0, 0, AROUND, AROUND), mode="reflect"))
+
+
 def units(spectrum: BlockSpectrum, scale: int) -> NDArray[np.float32]:
     """The noise that the passes are told, for each channel."""
     power = np.einsum("ijcc->ijc", spectrum.power[scale]).reshape(SIDE**2, -1)[1:]
-    lightness, colours = UNITS[scale]
-    factors = np.array([lightness] + [colours] * (spectrum.n_channels - 1))
-    level = factors * np.sqrt(power.mean(axis=0))
+    level = (1 + coarseness(spectrum, scale) * (_largest(spectrum, scale) - 1)) * np.sqrt(power.mean(axis=0))
     return np.asarray(np.maximum(level, 1e-6 * level.max()), np.float32)
+
+
+def coarseness(spectrum: BlockSpectrum, scale: int) -> Floats:
+    """How much the noise of each channel is one of low frequencies: 0 if it is white, 1 as in photographs."""
+    power = np.einsum("ijcc->ijc", spectrum.power[scale]).reshape(SIDE**2, -1)
+    level, finer = (np.sqrt(power[inside].mean(axis=0)) for inside in (ORDER > 0, ORDER >= SIDE))
+    largest = _largest(spectrum, scale)
+    unit = largest * (FINER[scale] * level / np.maximum(finer, np.finfo(np.float32).tiny)) ** STEEPNESS
+    return np.asarray(np.clip((unit - 1) / (largest - 1), 0, 1))
+
+
+def _largest(spectrum: BlockSpectrum, scale: int) -> Floats:
+    lightness, colours = UNITS[scale]
+    return np.array([lightness] + [colours] * (spectrum.n_channels - 1))
 
 
 def levels(spectrum: BlockSpectrum, image: Planar) -> NDArray[np.float32]:

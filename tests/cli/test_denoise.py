@@ -181,6 +181,19 @@ def test_stacks_of_volumes(clean: np.ndarray, tmp_path: Path, rng: np.random.Gen
     assert code == 0 and "groups across planes" in out
 
 
+def test_how_planes_are_taken(clean: np.ndarray, tmp_path: Path, rng: np.random.Generator, run: Run) -> None:
+    clip = clean[:40, :44] + 10 * rng.standard_normal((4, 40, 44))
+    write(tmp_path / "a.npz", Picture(clip, "TYX"))
+    asked = ("denoise", tmp_path / "a.npz", "-o", tmp_path / "b.npz", "--overwrite", "--sigma", 10, "--planes")
+    code, out, _ = run(*asked, "single", "--preset", "fast")
+    assert code == 0 and ", 4 planes, " in out
+    np.testing.assert_array_equal(read(tmp_path / "b.npz").pixels, epitomes.denoise(clip, 10, spatial=2, preset="fast"))
+    code, out, _ = run(*asked, "aligned", "--preset", "fast")
+    assert code == 0 and "groups across planes that are aligned along their motion" in out
+    code, _, err = run(*asked, "still", "--method", "paper")
+    assert code == 2 and "--planes still is a setting of the non-local method" in err
+
+
 def test_axes_can_be_given(tmp_path: Path, clean: np.ndarray, run: Run) -> None:
     write(tmp_path / "a.npy", np.stack([clean, clean[::-1], clean.T]))
     asked = ("denoise", tmp_path / "a.npy", *FAST, "--axes")

@@ -76,6 +76,16 @@ class Preset(StrEnum):
     best = "best"
 
 
+class Planes(StrEnum):
+    """How the planes of volumes and clips are taken."""
+
+    auto = "auto"
+    still = "still"
+    flat = "flat"
+    aligned = "aligned"
+    single = "single"
+
+
 def denoise(
     context: typer.Context,
     images: Annotated[
@@ -113,6 +123,14 @@ def denoise(
             "--time", metavar="SECONDS", help="time budget per file, not counting --report", rich_help_panel=METHOD
         ),
     ] = None,
+    planes: Annotated[
+        Planes,
+        typer.Option(
+            metavar="NAME",
+            help="planes of volumes and clips: still, flat, aligned along their motion, single (one by one) or auto",
+            rich_help_panel=METHOD,
+        ),
+    ] = Planes.auto,
     method: Annotated[
         MethodName | None,
         typer.Option(
@@ -256,12 +274,18 @@ def denoise(
     if save_model is not None and method is not MethodName.paper and preset is not Preset.best:
         raise usage("--save-model needs an epitome learned by --method paper or --preset best", "--method", "paper")
 
-    from epitomes.restoration import as_method
+    from epitomes.restoration import NonLocal, as_method
 
     epitome = None if model is None else _load(model)
     chosen: str | Method | None = None if method is None else method.value
     if given:
         chosen, epitome = _paper(epitome, several, lam, steps, residual_factor, blend), None
+    if planes is not Planes.auto:
+        if method is MethodName.paper or seconds is not None:
+            other = "--time" if seconds is not None else "--method paper"
+            raise usage(f"--planes {planes.value} is a setting of the non-local method: leave out {other}")
+        name = "balanced" if preset is Preset.auto else preset.value
+        chosen, preset, epitome = NonLocal(preset=name, planes=planes.value, epitome=epitome), Preset.auto, None
     as_method(chosen, preset.value, epitome, seconds)  # refused here, before any file is read
     _ = known.elsewhere  # measured once, before any image is read
     job = Job(

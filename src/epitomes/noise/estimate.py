@@ -65,7 +65,7 @@ def estimate_noise(
     Noise
         The noise model. Channels are estimated one by one: Gaussian noise has the root mean square of their levels,
         and there are parameters per channel if the noise of any channel grows with brightness. They share a gain if
-        their noise lies on one line over brightness, as that of the colours of a sensor does. Of a volume, up to 32
+        their noise lies on one line over brightness, as that of the colours of a sensor does. Of a volume, up to 12
         evenly spaced planes are estimated, and the medians taken over those with the more frequent model. A stack has
         parameters per picture. Without noise, the level is 0 and a doubt says why.
 

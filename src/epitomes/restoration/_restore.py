@@ -116,7 +116,8 @@ def denoise(
     Notes
     -----
     Groups of similar patches are coded jointly over the atoms of an epitome [1]_ and shrunk to low rank, in passes that
-    refine one another. Volumes are denoised plane by plane.
+    refine one another. Groups reach across the planes of volumes and clips, along their motion where that pays;
+    `Restored.how` says how planes were taken, and `NonLocal` can set it.
 
     References
     ----------

@@ -122,7 +122,7 @@ def test_names_in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.chdir(tmp_path)
     files = [Path(name) for name in ("a.ome.tif", "b.DCM", "c.avi", "d.nef", "e.nii.gz", "f.xyz", "g.gif")]
     names = [goal.name for goal in goals_in(Path("out"), files, None).values()]
-    assert names == ["a.ome.tif", "b.DCM", "c.mkv", "d.tif", "e.nii.gz", "f.xyz", "g.png"]
+    assert names == ["a.ome.tif", "b.DCM", "c.mkv", "d.dng", "e.nii.gz", "f.xyz", "g.png"]
     assert goals_in(Path("out"), files[:1], ".npz")[files[0]] == Path("out/a.npz")
     (tmp_path / "[1].png").write_bytes(b"")  # a file whose name looks like a pattern
     assert files_of([Path("[1].png")]) == [Path("[1].png")]

@@ -96,7 +96,7 @@ def test_stacks_of_others(tmp_path: Path, rng: np.random.Generator, run: Run) ->
     """All images of a stack are judged, each by its own noise; the page shows the middle one."""
     noisy = 100 + rng.standard_normal((5, 32, 32)) * np.arange(1, 6)[:, None, None]
     for name, pixels in (("noisy", noisy), ("clean", np.full((5, 32, 32), 100.0))):
-        write(tmp_path / f"{name}.tif", Picture(pixels, "TYX"))
+        write(tmp_path / f"{name}.tif", Picture(pixels, "CYX"))
     asked = ("report", tmp_path / "noisy.tif", tmp_path / "clean.tif", "--json", "-o", tmp_path / "a.html")
     code, out, _ = run(*asked)
     assert code == 0 and [part["level"] for part in json.loads(out)["noise"]["parts"]] == pytest.approx(

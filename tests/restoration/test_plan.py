@@ -27,7 +27,7 @@ def noisy() -> Doubles:
 
 class TestWords:
     def test_printed(self, noisy: Doubles) -> None:
-        text = str(plan(np.stack([noisy] * 3), SIGMA, preset="fast"))
+        text = str(plan(np.stack([noisy] * 3), SIGMA, preset="fast", spatial=2))
         for words in ("method: fast, 3 planes one by one", "noise: Gaussian, sigma 25", "memory: about"):
             assert words in text
         assert plan(noisy, SIGMA, preset="best").explain() == "best: as requested"

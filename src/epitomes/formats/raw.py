@@ -14,7 +14,6 @@ import numpy as np
 from epitomes.formats._limits import require_size
 from epitomes.formats.errors import ImageFileError, library
 from epitomes.formats.picture import Picture, Pixels
-from epitomes.formats.tiff import MAGIC
 
 _CORNERS = ((0, 0), (0, 1), (1, 0), (1, 1))  # of a cell, in the order of the channels
 _FLIPS = {3: 3, 5: 8, 6: 6}  # how LibRaw and TIFF name the turns of a camera
@@ -196,6 +195,8 @@ def _info(raw: Any, shift: tuple[int, int]) -> RawInfo:
 def _tags(file: BinaryIO) -> tuple[tuple[int, int, int, Any], ...]:
     """Return the tags that a DNG file keeps; none if the file has no TIFF tags."""
     file.seek(0)
+    from epitomes.formats.tiff import MAGIC  # brings Pillow, which array work does without
+
     if file.read(4) not in MAGIC:
         return ()
     tifffile = library("tifffile", extra=None, what="TIFF tags")

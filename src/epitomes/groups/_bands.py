@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -104,11 +105,12 @@ class GroupEstimator:
         places, counts = matches(match_on, self.matching, inside, stop)
         total, weight = np.zeros_like(noisy), np.zeros_like(noisy)
         offsets = _offsets(self.matching.patch, (self.wide, *noisy.shape[1:]))
+        shrinkage = _within(box, self.shrinkage, images)
         for part, level in zip(self.parts, levels_of(reference, box), strict=True):
             groups = kernels.Groups(
                 noisy[part].reshape(-1), guide[part].reshape(-1), offsets, offsets, 0, places, counts, level
             )
-            kernels.shrink_groups(groups, self.shrinkage, total[part].reshape(-1), weight[part].reshape(-1), stop)
+            kernels.shrink_groups(groups, shrinkage, total[part].reshape(-1), weight[part].reshape(-1), stop)
         return Contribution(box, total, weight)
 
 
@@ -147,6 +149,17 @@ def _cut(box: Box, images: Images) -> tuple[Planar, Planar, Planar]:
     if images.guide is images.noisy:
         return noisy, match_on, noisy
     return noisy, match_on, match_on if images.guide is images.match_on else box.cut(images.guide)
+
+
+def _within(box: Box, shrinkage: kernels.GroupSettings, images: Images) -> kernels.GroupSettings:
+    """The settings for a part of the image: variances are those of its pixels."""
+    if not isinstance(shrinkage, kernels.ConditionalMean):
+        return shrinkage
+    shape = len(images.noisy), *images.noisy[0].shape[1:]
+    if shrinkage.variances.size % math.prod(shape):
+        raise ValueError("the image and the variances of its pixels differ in size")
+    variances = shrinkage.variances.reshape(-1, *shape)
+    return shrinkage._replace(variances=box.cut([variances[:, k] for k in range(shape[0])]).reshape(-1))
 
 
 def _offsets(patch: tuple[int, int, int], shape: tuple[int, ...]) -> NDArray[np.int64]:

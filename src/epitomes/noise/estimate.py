@@ -17,11 +17,12 @@ from epitomes.noise.combine import Estimate, over_channels, over_pictures, over_
 from epitomes.noise.correlated import estimate_correlated
 from epitomes.noise.model import Noise
 from epitomes.noise.patch_rows import WIDTH
-from epitomes.noise.planes import MAX_PLANES, Plane, evenly_spaced, require_side, standardise
+from epitomes.noise.planes import Plane, evenly_spaced, require_side, standardise
 
 Callback = Callable[[int, int], object]
 
 MODELS = ("auto", "gaussian", "poisson-gaussian", "sensor", "rician", "correlated")
+MOST_PLANES = 12  # of a volume or clip whose noise is estimated: each takes a second per megapixel
 
 
 def estimate_noise(
@@ -158,7 +159,7 @@ def estimate_noise(
     def of_picture(picture: Array) -> Estimate:
         if layout.spatial == 2:
             return of_image(picture)
-        return over_planes([of_image(picture[each]) for each in evenly_spaced(len(picture), MAX_PLANES)])
+        return over_planes([of_image(picture[each]) for each in evenly_spaced(len(picture), MOST_PLANES)])
 
     found = [of_picture(canonical[place]) for place in layout.places()]
     return (over_pictures(found, layout) if layout.stack_shape else found[0]).finished()
@@ -178,5 +179,5 @@ def _offsets(offset: ArrayLike | None, n_channels: int) -> Offsets:
 
 def _count(layout: Layout) -> int:
     """How many grey planes are estimated."""
-    planes = len(evenly_spaced(layout.picture_shape[0], MAX_PLANES)) if layout.spatial == 3 else 1
+    planes = len(evenly_spaced(layout.picture_shape[0], MOST_PLANES)) if layout.spatial == 3 else 1
     return int(np.prod(layout.stack_shape, dtype=int)) * planes * (layout.n_channels or 1)

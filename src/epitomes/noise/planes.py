@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-MAX_PLANES = 12  # of a volume or stack that are measured, where a sample is enough
+MAX_PLANES = 32  # of a volume or stack that are measured, where a sample is enough
 
 
 @dataclass(frozen=True, eq=False)

@@ -405,4 +405,5 @@ def _task(
         larger=request.given.size / sample.size,
         blocks=even.blocks,
         channels=layout.channel_axis is not None,
+        volume=even.image if layout.spatial == 3 and layout.picture_shape[0] > 1 else None,
     )

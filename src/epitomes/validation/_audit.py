@@ -175,7 +175,7 @@ def audit(
     Audit
         The verdict is "warn" if the noisy image contradicts the noise model, or else if the residual shows structure
         (oversmoothed) or noise is missing from it (undersmoothed). An image that was returned as it was passes unless
-        noise can be seen in it. Up to 12 evenly spaced planes of volumes and stacks are judged, and their measures
+        noise can be seen in it. Up to 32 evenly spaced planes of volumes and stacks are judged, and their measures
         averaged.
 
     Raises

@@ -344,10 +344,10 @@ class TestErrors:
     @pytest.mark.parametrize("shape", [(7, 20), (1, 1), (3, 300)])
     def test_images_smaller_than_a_patch(self, shape: tuple[int, int]) -> None:
         with pytest.raises(ValueError, match=r"smaller than a patch of 8 x 8: use method='paper'"):
-            denoise(white_noise(shape), SIGMA)
+            denoise(9 * white_noise(shape), 1.0)
         large = smooth_noise(windows((22, 22), (21, 21)))
         with pytest.raises(ValueError, match=r"smaller than a patch of 21 x 21: use an epitome with smaller patches"):
-            denoise(white_noise(shape), SIGMA, epitome=large)
+            denoise(9 * white_noise(shape), 1.0, epitome=large)
 
     def test_epitomes(self, noisy: Doubles) -> None:
         with pytest.raises(ValueError, match=r"two-dimensional patches, got patches of shape \(5, 5, 3\)"):

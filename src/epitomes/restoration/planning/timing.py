@@ -18,6 +18,7 @@ from epitomes.restoration.non_local import NonLocal
 from epitomes.restoration.non_local.colour import to_planar
 from epitomes.restoration.non_local.passes import AdaptPass, State, bounded
 from epitomes.restoration.non_local.presets import passes_of
+from epitomes.restoration.non_local.volumes import chosen, related, tried_on
 from epitomes.restoration.patchwise import Patchwise, Recipe
 from epitomes.restoration.planning.candidates import Candidate, Task, atoms_needed, tried, warm_up
 from epitomes.restoration.planning.held_out import hold_out, tiles
@@ -76,7 +77,7 @@ def seconds_of(method: Method, task: Task) -> float | None:
     """Predict the time of a method for all planes of a task; None if nothing is known of the method."""
     warm_up(task.image.dtype)
     if isinstance(method, NonLocal):
-        return _by_groups(method, task)
+        return _by_groups(method, task) if task.volume is None else _across_planes(method, task.volume, task)
     grey = task.blocks is None and task.image.ndim == 2 and min(task.image.shape) >= LEAST_SIDE
     if isinstance(method, Patchwise) and grey:
         known = method if method.epitome is not None or method.recipe is not None else replace(method, recipe=Recipe())
@@ -94,6 +95,21 @@ def rounded_up(seconds: float) -> float:
     """The next number with two digits."""
     unit = 10 ** (math.floor(math.log10(seconds)) - 1)
     return float(f"{math.ceil(seconds / unit) * unit:.2g}")
+
+
+def _across_planes(method: NonLocal, volume: Array, task: Task) -> float:
+    """Of a volume: the trials of arrangements, and all stages on a tile."""
+    deep = method.prepare(volume.shape, task.channels) == 3 and task.blocks is None
+    if not deep or (method.planes == "auto" and not related(volume, task.sigma)):
+        return _by_groups(method, task)
+    parts = tried_on(volume)
+    began = time.perf_counter()
+    if method.planes == "auto":
+        method = replace(method, planes=chosen(parts[0], task.sigma, task.seed, task.threads).name)
+    trial = time.perf_counter() - began
+    began = time.perf_counter()
+    method.run(parts[0], task.sigma, channels=task.channels, seed=task.seed, threads=task.threads)
+    return trial * len(parts) + (time.perf_counter() - began) * task.n_values / parts[0].size
 
 
 def _by_groups(method: NonLocal, task: Task) -> float:

@@ -19,7 +19,7 @@ from epitomes.restoration.non_local.volumes.arrangement import (
     Arrangement,
     choose,
     related,
-    tiles,
+    tried_on,
 )
 from epitomes.restoration.non_local.volumes.method import _first_stage, cosines, measured, stages_of, stream
 from epitomes.restoration.non_local.volumes.pilot import THRESHOLD, piloted
@@ -90,9 +90,9 @@ def test_planes_that_have_nothing_in_common(rng: np.random.Generator) -> None:
 
 def test_tiles_hold_a_part_of_the_volume(rng: np.random.Generator) -> None:
     volume = rng.standard_normal((60, 200, 210)).astype(np.float32)
-    found = tiles(volume)
+    found = tried_on(volume)
     assert 1 <= len(found) <= 3 and all(tile.shape == (12, 48, 48) for tile in found)
-    small = tiles(volume[:3, :20, :21])
+    small = tried_on(volume[:3, :20, :21])
     assert [tile.shape for tile in small] == [(3, 20, 21)]
 
 

@@ -72,7 +72,7 @@ def choose(image: Array, sigma: float, attempt: Try, seed: int) -> Arrangement:
     """The arrangement with the least error on held-out noise; the first one unless another is surely better."""
     rng = np.random.default_rng(seed)
     errors = np.zeros(len(ARRANGEMENTS))
-    for tile in tiles(image):
+    for tile in tried_on(image):
         extra = rng.standard_normal(tile.shape) * sigma
         noisier, other = tile + SHARE * extra, tile - extra / SHARE
         for k, arrangement in enumerate(ARRANGEMENTS.values()):
@@ -108,7 +108,7 @@ def _details(plane: Array) -> NDArray[np.float64]:
     return np.asarray(grey - uniform_filter(grey, COARSE))
 
 
-def tiles(image: Array) -> list[Array]:
+def tried_on(image: Array) -> list[Array]:
     """Some tiles of a volume `(planes, height, width[, channels])`, those with most structure first, as float64."""
     counts = [max(1, size // most) for size, most in zip(image.shape[:3], (PLANES, SIDE, SIDE), strict=True)]
     found = []

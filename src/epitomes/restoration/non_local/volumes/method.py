@@ -54,10 +54,7 @@ def denoise_volume(
     `planes` names an arrangement, or is "auto". Atoms are those of the epitome, whose patches have three axes; without
     one they are cosines.
     """
-    if planes == "auto":
-        arrangement = choose(image, sigma, partial(_first_stage, threads=threads), seed)
-    else:
-        arrangement = ARRANGEMENTS[planes]
+    arrangement = chosen(image, sigma, seed, threads) if planes == "auto" else ARRANGEMENTS[planes]
     whole = measured(image, sigma, arrangement)
     stages = stages_of(preset, whole, _shape(image), epitome)
     total, done = PILOT_COST + sum(stage.cost for stage in stages), 0.0
@@ -72,6 +69,11 @@ def denoise_volume(
     for k, plane in enumerate(stream(image, sigma, whole, stages, threads, advance)):
         result[k] = from_planar(plane.current[:, None], whole.mean, sigma, whole.turn, image.shape[1:], dtype)
     return result, arrangement
+
+
+def chosen(image: Array, sigma: float, seed: int, threads: int | None) -> Arrangement:
+    """The arrangement that suits a volume best."""
+    return choose(image, sigma, partial(_first_stage, threads=threads), seed)
 
 
 def measured(image: Array, sigma: float, arrangement: Arrangement) -> Whole:

@@ -2,14 +2,14 @@
 
 Volumes and still scenes call for deep patches. Where things move, or planes lie far apart, flat ones are better. Which
 it is cannot be read off the file, so the first stage is tried on tiles and judged by held-out noise: with the noisy
-volume y of noise level 1 and more noise n, `y + n / 2` is denoised and compared with `y - 2 n`, whose noise is
-independent of it.
+volume y of noise level 1 and more noise n, `y + 0.7 n` is denoised and compared with `y - n / 0.7`, whose noise is
+independent of it. Patches do not overlap there: the ranking is the same, in half the time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +19,14 @@ from epitomes.checks import Array
 from epitomes.restoration.non_local.volumes.stages import Search
 from epitomes.restoration.non_local.volumes.stream import Triple
 
-PLANES, SIDE = 12, 48  # of tiles
-FRACTION, MOST = 0.1, 3  # of the volume that is tried, and largest number of tiles
-SHARE = 0.5  # of the noise that is added for the trial
+PLANES, SIDE = 12, 64  # of tiles
+FRACTION, MOST = 0.2, 3  # of the volume that is tried, and largest number of tiles
+SHARE = 0.7  # of the noise that is added for the trial
 PAIRS = 8  # of neighbouring planes that are compared
 LARGEST, COARSE = 256, 15  # pixels: of planes that are compared, and of what counts as low frequency in them
 RELATED = 0.35  # correlation of details, below which planes have nothing in common
 FAINT = 0.1  # power of details, in variances of the noise, below which it does not matter
-WORTH = 0.02  # share of the error by which another arrangement than the first must be better
+SURE = 1.5  # standard errors by which another arrangement than the first must be better
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +39,10 @@ class Arrangement:
     coding: Search  # of stages that code patches over atoms
     pilot: Triple  # patch
     aligned: bool = False
+
+    def coarse(self) -> Arrangement:
+        """The same with patches that do not overlap."""
+        return replace(self, search=replace(self.search, stride=self.search.patch))
 
 
 STILL = Arrangement(
@@ -70,17 +74,21 @@ Try = Callable[[Array, float, Arrangement], Array]  # the first stage of a volum
 
 def choose(image: Array, sigma: float, attempt: Try, seed: int) -> Arrangement:
     """The arrangement with the least error on held-out noise; the first one unless another is surely better."""
-    rng = np.random.default_rng(seed)
-    errors = np.zeros(len(ARRANGEMENTS))
+    rng, arrangements = np.random.default_rng(seed), list(ARRANGEMENTS.values())
+    sums, squares, n = np.zeros(len(arrangements)), np.zeros(len(arrangements)), 0
     for tile in tried_on(image):
         extra = rng.standard_normal(tile.shape) * sigma
         noisier, other = tile + SHARE * extra, tile - extra / SHARE
-        for k, arrangement in enumerate(ARRANGEMENTS.values()):
-            found = attempt(noisier, sigma * np.hypot(1, SHARE), arrangement)
-            # The noise of `other` is the same for all of them: what is left of it decides nothing.
-            errors[k] += np.square(found - other).mean() - (1 + SHARE**-2) * sigma**2
-    best = int(np.argmin(errors))
-    return list(ARRANGEMENTS.values())[best if errors[best] < errors[0] - WORTH * abs(errors[0]) else 0]
+        errors = [
+            np.square(attempt(noisier, sigma * np.hypot(1, SHARE), each.coarse()) - other) for each in arrangements
+        ]
+        for k, error in enumerate(errors):
+            more = error - errors[0]
+            sums[k], squares[k] = sums[k] + more.sum(), squares[k] + np.square(more).sum()
+        n += tile.size
+    uncertain = np.sqrt(squares) / n
+    best = int(np.argmin(sums))
+    return arrangements[best if sums[best] / n < -SURE * uncertain[best] else 0]
 
 
 def related(image: Array, sigma: float) -> bool:

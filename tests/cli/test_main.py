@@ -81,7 +81,7 @@ def test_every_help_has_examples_that_are_understood(name: str, run: Run, tmp_pa
     assert len(examples) >= 2
     for example in examples:  # its files are not here, and that is the only thing to complain of
         if name not in ("paper", "doctor") and "<" not in example:
-            words = [str(tmp_path / word) if re.search(r"\.\w+$", word) else word for word in shlex.split(example)]
+            words = [str(tmp_path / word) if re.search(r"\.[a-z]\w*$", word) else word for word in shlex.split(example)]
             code, _, err = run(*words)
             assert code == errors.INPUT and "no" in err.lower() and str(tmp_path) in err
 

@@ -91,7 +91,7 @@ def test_planes_that_have_nothing_in_common(rng: np.random.Generator) -> None:
 def test_tiles_hold_a_part_of_the_volume(rng: np.random.Generator) -> None:
     volume = rng.standard_normal((60, 200, 210)).astype(np.float32)
     found = tried_on(volume)
-    assert 1 <= len(found) <= 3 and all(tile.shape == (12, 64, 64) for tile in found)
+    assert 1 <= len(found) <= 3 and all(tile.shape == (8, 96, 96) for tile in found)
     small = tried_on(volume[:3, :20, :21])
     assert [tile.shape for tile in small] == [(3, 20, 21)]
 

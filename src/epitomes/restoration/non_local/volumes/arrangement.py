@@ -2,7 +2,7 @@
 
 Volumes and still scenes call for deep patches. Where things move, or planes lie far apart, flat ones are better. Which
 it is cannot be read off the file, so the first stage is tried on tiles and judged by held-out noise: with the noisy
-volume y of noise level 1 and more noise n, `y + 0.7 n` is denoised and compared with `y - n / 0.7`, whose noise is
+volume y of noise level 1 and more noise n, `y + n / 2` is denoised and compared with `y - 2 n`, whose noise is
 independent of it. Patches do not overlap there: the ranking is the same, in half the time.
 """
 
@@ -19,9 +19,9 @@ from epitomes.checks import Array
 from epitomes.restoration.non_local.volumes.stages import Search
 from epitomes.restoration.non_local.volumes.stream import Triple
 
-PLANES, SIDE = 12, 64  # of tiles
-FRACTION, MOST = 0.2, 3  # of the volume that is tried, and largest number of tiles
-SHARE = 0.7  # of the noise that is added for the trial
+PLANES, SIDE = 8, 96  # of tiles: wide ones, out of which things do not move at once
+FRACTION, MOST = 0.5, 3  # of the volume that is tried, and largest number of tiles
+SHARE = 0.5  # of the noise that is added for the trial
 PAIRS = 8  # of neighbouring planes that are compared
 LARGEST, COARSE = 256, 15  # pixels: of planes that are compared, and of what counts as low frequency in them
 RELATED = 0.35  # correlation of details, below which planes have nothing in common

@@ -20,7 +20,7 @@ from epitomes.restoration.non_local.volumes.stages import Search
 from epitomes.restoration.non_local.volumes.stream import Triple
 
 PLANES, SIDE = 8, 96  # of tiles: wide ones, out of which things do not move at once
-FRACTION, MOST = 0.5, 3  # of the volume that is tried, and largest number of tiles
+FRACTION, MOST = 0.3, 3  # of the volume that is tried, and largest number of tiles
 SHARE = 0.5  # of the noise that is added for the trial
 PAIRS = 8  # of neighbouring planes that are compared
 LARGEST, COARSE = 256, 15  # pixels: of planes that are compared, and of what counts as low frequency in them

@@ -15,11 +15,13 @@ import pytest
 
 import epitomes
 from epitomes import Epitome, Noise, demo, kernels, restoration
+from epitomes.cli.denoise import Planes
 from epitomes.formats import Picture, read, write
 from epitomes.model_file import ModelError, inspect, load, save
 from epitomes.noise import estimate_noise
 from epitomes.phi import windows
 from epitomes.restoration import Patchwise, Recipe, restore
+from epitomes.restoration.non_local.method import PLANES
 from epitomes.validation import psnr
 
 Run = Callable[..., tuple[int, str, str]]
@@ -179,6 +181,10 @@ def test_stacks_of_volumes(clean: np.ndarray, tmp_path: Path, rng: np.random.Gen
     np.testing.assert_array_equal(got.pixels, epitomes.denoise(pixels, spatial=3, preset="fast"))
     code, out, _ = run(*asked, "--overwrite", "--sigma", 10)
     assert code == 0 and "groups across planes" in out
+
+
+def test_every_way_to_take_planes_can_be_named() -> None:
+    assert [each.value for each in Planes] == list(PLANES)
 
 
 def test_how_planes_are_taken(clean: np.ndarray, tmp_path: Path, rng: np.random.Generator, run: Run) -> None:

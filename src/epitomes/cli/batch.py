@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
-from epitomes.cli.common import STREAM, Result, answer
+from epitomes.cli.common import STREAM, Result, answer, require_picture, require_picture_goal
 from epitomes.cli.errors import INPUT, PARTIAL, USAGE, CommandError, explained, fail, lines_kept, tell, usage
 from epitomes.cli.progress import counting
 
@@ -82,6 +82,19 @@ def into_folder(names: Sequence[Path], files: Sequence[Path], output: Path) -> b
     if not output.parent.is_dir():
         raise usage(f"--output {output}: there is no directory {output.parent}: create it first")
     return True
+
+
+def goals_of(
+    names: Sequence[Path], files: Sequence[Path], output: Path, suffix: str | None, overwrite: bool
+) -> dict[Path, Path]:
+    """Return where the result of each file goes; refuse, before any work, an output that cannot be written."""
+    if into_folder(names, files, output):
+        return goals_in(output, files, suffix)
+    if suffix is not None:
+        raise usage("--suffix sets the format of files in a directory: --output names a single file")
+    require_picture(files[0])
+    require_picture_goal(output, overwrite)
+    return {files[0]: output}
 
 
 def goals_in(folder: Path, files: Sequence[Path], suffix: str | None) -> dict[Path, Path]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from epitomes.cli.batch import each, files_at_once, files_of, goals_in, into_folder
+from epitomes.cli.batch import each, files_at_once, files_of, goals_of
 from epitomes.cli.common import (
     STREAM,
     Axes,
@@ -26,8 +26,6 @@ from epitomes.cli.common import (
     read_any,
     require_axes,
     require_goal,
-    require_picture,
-    require_picture_goal,
 )
 from epitomes.cli.denoise_file import Job
 from epitomes.cli.errors import usage
@@ -250,13 +248,7 @@ def denoise(
         max_pixels=max_pixels,
     )
     known.require(len(files))
-    directory = into_folder(images, files, output)
-    goals = goals_in(output, files, suffix) if directory else {files[0]: output}
-    if suffix is not None and not directory:
-        raise usage("--suffix sets the format of files in a directory: --output names a single file")
-    if not directory:
-        require_picture(files[0])
-        require_picture_goal(output, overwrite)
+    goals = goals_of(images, files, output, suffix, overwrite)
     for name, path in (("--save-model", save_model), ("--report", report)):
         _require_beside(name, path, files, output, overwrite)
     settings = {
@@ -309,8 +301,7 @@ def denoise(
         line=context.obj,
         names=images,
     )
-    if directory:
-        output.mkdir(exist_ok=True)
+    goals[files[0]].parent.mkdir(exist_ok=True)
     at_once = files_at_once(files, threads)
     if at_once > 1:
         job = replace(job, threads=1)  # one file per core; the number of threads changes no bit

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from epitomes.cli.batch import each, files_of, goals_in, into_folder
+from epitomes.cli.batch import each, files_of, goals_of
 from epitomes.cli.common import (
     STREAM,
     Axes,
@@ -22,7 +22,6 @@ from epitomes.cli.common import (
     Threads,
     read_any,
     require_axes,
-    require_picture,
     require_picture_goal,
 )
 from epitomes.cli.errors import INPUT, CommandError, tell, usage
@@ -55,7 +54,7 @@ class Preset(StrEnum):
 def inpaint(
     images: Annotated[
         list[Path],
-        typer.Argument(metavar="FILES", help='images or patterns such as "scans/*.tif", - for stdin'),
+        typer.Argument(metavar="FILES", help='images, directories or patterns such as "scans/*.tif", - for stdin'),
     ],
     output: Annotated[
         Path,
@@ -115,19 +114,14 @@ def inpaint(
     require_axes(axes)
     level = _level_of(sigma)
     files = files_of(images)
-    directory = into_folder(images, files, output)
-    if suffix is not None and not directory:
-        raise usage("--suffix sets the format of files in a directory: --output names a single file")
-    if not directory:
-        require_picture(files[0])
-        require_picture_goal(output, overwrite)
+    goals = goals_of(images, files, output, suffix, overwrite)
     epitome = None
     if model is not None:
         from epitomes.model_file import load
 
         epitome = load(model)
     job = Job(
-        goals=goals_in(output, files, suffix) if directory else {files[0]: output},
+        goals=goals,
         mask=None if mask is None else read_any(mask, max_pixels).pixels != 0,
         mask_file=mask,
         sigma=level,
@@ -139,8 +133,7 @@ def inpaint(
         overwrite=overwrite,
         max_pixels=max_pixels,
     )
-    if directory:
-        output.mkdir(exist_ok=True)
+    goals[files[0]].parent.mkdir(exist_ok=True)
     each(files, job.run, done="completed", json=json, aside=str(output) == STREAM)
 
 
@@ -201,22 +194,22 @@ class Job:
 
     def _missing(self, file: Path, picture: Picture) -> float:
         """Share of missing values; refuses a file without any, and a mask that does not fit."""
-        import numpy as np
-
+        from epitomes.filling import missing_values
         from epitomes.restoration.masks import as_mask
 
-        pixels = picture.pixels
-        missing = np.isnan(pixels) if pixels.dtype.kind == "f" else np.zeros(pixels.shape, np.bool_)
+        missing = missing_values(picture.pixels)
         if self.mask is not None:
             try:
-                missing = missing | as_mask(self.mask, picture.layout)
+                masked = as_mask(self.mask, picture.layout)
             except ValueError as error:
                 raise CommandError(INPUT, f"{self.mask_file}: {error}") from None
-        if not missing.any() and self.sigma == 0:
+            missing = masked if missing is None else missing | masked
+        share = 0.0 if missing is None else float(missing.mean())
+        if share == 0 and self.sigma == 0:
             if self.mask is None:
                 raise CommandError(INPUT, f"{file}: no value is NaN: name the missing pixels", "--mask", "mask.png")
             raise CommandError(INPUT, f"{self.mask_file}: the mask is 0 everywhere, so no pixel is missing")
-        return float(missing.mean())
+        return share
 
 
 def _level_of(sigma: str) -> float | None:

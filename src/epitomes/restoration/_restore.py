@@ -51,8 +51,8 @@ def denoise(
     """Denoise an image, volume or stack by groups of similar patches and an epitome.
 
     The noise is estimated from the image unless `sigma` or `noise` is given: white, growing with brightness, or
-    correlated as in photographs; salt and pepper and hot pixels are then replaced, too. The method is chosen by trials
-    on tiles of the image unless `method`, `preset` or `epitome` is given, or the noise is correlated.
+    correlated as in photographs; salt and pepper, hot pixels and stripes are then removed, too. The method is chosen by
+    trials on tiles of the image unless `method`, `preset` or `epitome` is given, or the noise is correlated.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from epitomes.phi import windows
 from epitomes.restoration import NonLocal, Patchwise
 from epitomes.restoration.method import Callback
 from epitomes.restoration.non_local import AtomsPass, FeedbackPass
-from epitomes.restoration.non_local.method import MOST_RANGE, outliers_of
+from epitomes.restoration.non_local.outliers import MOST_RANGE, outliers_of
 from epitomes.restoration.non_local.presets import PRESETS, passes_of
 
 SIGMA = 25.0

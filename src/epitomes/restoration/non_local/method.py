@@ -22,9 +22,10 @@ from epitomes.restoration.masks import filled
 from epitomes.restoration.method import Callback, Estimate, within
 from epitomes.restoration.non_local.colour import from_planar, to_planar
 from epitomes.restoration.non_local.correlated import COARSE_FILTER, Correlated, JointFilter
+from epitomes.restoration.non_local.outliers import OUTLYING, is_too_faint, outliers_of
 from epitomes.restoration.non_local.passes import Pass, State, bounded
 from epitomes.restoration.non_local.presets import PRESETS, passes_of
-from epitomes.restoration.non_local.volumes import ARRANGEMENTS, cosines, denoise_volume, related
+from epitomes.restoration.non_local.volumes import ARRANGEMENTS, cosine_dictionary, denoise_volume, related
 from epitomes.restoration.patchwise.coding import coded
 from epitomes.restoration.patchwise.method import MOST_CONTRAST, precise, require_epitome, require_flag
 from epitomes.restoration.patchwise.strong_noise import (
@@ -35,9 +36,6 @@ from epitomes.restoration.patchwise.strong_noise import (
     residual_feedback,
 )
 
-MOST_RANGE = 1e5  # times sigma: groups are in float32, whose rounding would be felt beyond
-OUTLYING = 0.49 * MOST_RANGE  # times sigma, from the median: what is left has less than that range
-MOST_OUTLIERS = 0.01  # share of the pixels
 PILOT_COST = 0.6  # of the time of a pass, for the progress shown
 PLANES = ("auto", *ARRANGEMENTS, "single")
 FAINT = 16.0  # contrast, in units of the noise, from which passes need only a few patches of the pilot
@@ -311,7 +309,7 @@ class NonLocal:
                 threads=threads,
                 callback=callback,
             )
-            used = cosines(how.coding.patch) if self.epitome is None else self.epitome
+            used = cosine_dictionary(how.coding.patch) if self.epitome is None else self.epitome
             return Estimate(found, used, None, 0.0, how=how.words)
         estimates = [
             self.run(
@@ -384,19 +382,6 @@ class NonLocal:
 def float_type(image: Array) -> type[np.floating[Any]]:
     """The type that holds estimates of an image."""
     return np.float64 if image.dtype.itemsize > (4 if image.dtype.kind == "f" else 2) else np.float32
-
-
-def outliers_of(image: Array, sigma: float) -> NDArray[np.bool_] | None:
-    """Pixels that are too far from the others for float32 to hold the noise beside them; None if there are none."""
-    if float(image.max()) - float(image.min()) <= MOST_RANGE * sigma:
-        return None
-    pixels = np.asarray(image, np.float64)
-    return np.asarray(np.abs(pixels - np.median(pixels)) > OUTLYING * sigma)
-
-
-def is_too_faint(outliers: NDArray[np.bool_]) -> bool:
-    """Whether so many pixels are outliers that the noise cannot be removed beside the image."""
-    return float(outliers.mean()) > MOST_OUTLIERS
 
 
 def _require_usable(epitome: Epitome) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from epitomes.checks import Array
 from epitomes.restoration.method import Callback, Method
-from epitomes.restoration.non_local.method import is_too_faint, outliers_of
+from epitomes.restoration.non_local.outliers import is_too_faint, outliers_of
 from epitomes.restoration.patchwise import Patchwise
 from epitomes.restoration.planning.candidates import (
     BALANCED,

@@ -16,12 +16,20 @@ from epitomes.restoration.non_local.volumes.arrangement import (
     ALIGNED,
     ARRANGEMENTS,
     FLAT,
+    STILL,
     Arrangement,
     choose,
     related,
     tried_on,
 )
-from epitomes.restoration.non_local.volumes.method import _first_stage, cosines, measured, stages_of, stream
+from epitomes.restoration.non_local.volumes.method import (
+    _first_stage,
+    coded,
+    cosine_dictionary,
+    measured,
+    stages_of,
+    stream,
+)
 from epitomes.restoration.non_local.volumes.pilot import THRESHOLD, piloted
 
 SIGMA = 20.0
@@ -171,6 +179,13 @@ def test_the_pilot_by_its_definition(rng: np.random.Generator) -> None:
 
 
 def test_cosines_are_orthonormal_and_without_mean() -> None:
-    atoms = cosines(FLAT.coding.patch).dictionary.atoms.astype(np.float64)
+    atoms = cosine_dictionary(FLAT.coding.patch).dictionary.atoms.astype(np.float64)
     np.testing.assert_allclose(atoms @ atoms.T, np.eye(2 * 5 * 5 - 1), atol=1e-6)
     np.testing.assert_allclose(atoms.sum(axis=1), 0, atol=1e-5)
+
+
+def test_patches_of_an_epitome_leave_no_pixel_out() -> None:
+    """A flat dictionary has patches of one size, here shorter than the usual stride."""
+    dictionary = cosine_dictionary((2, 3, 3))
+    search, atoms = coded(STILL.search, dictionary)
+    assert search.patch == (2, 3, 3) and search.stride == (2, 3, 3) and atoms.shape == (17, 18)

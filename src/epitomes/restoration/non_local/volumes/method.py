@@ -12,6 +12,7 @@ from numpy.typing import DTypeLike
 from epitomes.checks import Array
 from epitomes.colours import turn_of
 from epitomes.epitome import Epitome
+from epitomes.noise.dct_blocks import cosines
 from epitomes.phi import flat
 from epitomes.restoration.method import Callback
 from epitomes.restoration.non_local.colour import Turn, from_planar, to_planar
@@ -20,7 +21,7 @@ from epitomes.restoration.non_local.volumes.arrangement import ARRANGEMENTS, Arr
 from epitomes.restoration.non_local.volumes.motion import find_motion
 from epitomes.restoration.non_local.volumes.pilot import piloted
 from epitomes.restoration.non_local.volumes.stages import AtomsStage, FeedbackStage, LowRankStage, Search
-from epitomes.restoration.non_local.volumes.stream import Plane, Stage, Triple, run_stage
+from epitomes.restoration.non_local.volumes.stream import Plane, Stage, Triple, fitting, run_stage
 
 FAR, CLOSE = 20, 12  # pixels: side of the squares by which motion is searched, on pilots and on estimates
 PILOT_COST = 0.2  # of the time of a stage
@@ -142,13 +143,9 @@ def moving(planes: Iterator[Plane], side: int) -> Iterator[Plane]:
     yield replace(last, after=None)
 
 
-def cosines(patch: Triple) -> Epitome:
+def cosine_dictionary(patch: Triple) -> Epitome:
     """The cosine basis of patches, without their mean, as a flat dictionary."""
-    bases = []
-    for side in patch:
-        basis = np.cos(np.pi / side * np.outer(np.arange(side), np.arange(side) + 0.5))
-        bases.append(basis / np.sqrt(np.square(basis).sum(axis=1, keepdims=True)))
-    atoms = np.einsum("ai,bj,ck->abcijk", *bases).reshape(-1, *patch)[1:]
+    atoms = np.einsum("ai,bj,ck->abcijk", *map(cosines, patch)).reshape(-1, *patch)[1:]
     phi = flat(len(atoms), patch)
     return Epitome(atoms.reshape(phi.epitome_shape).astype(np.float32), phi)
 
@@ -156,9 +153,11 @@ def cosines(patch: Triple) -> Epitome:
 def coded(search: Search, epitome: Epitome | None) -> tuple[Search, Array]:
     """How groups are found for coding, and the atoms: of an epitome that has no others, those of its own patches."""
     if epitome is None:
-        return search, cosines(search.patch).dictionary.atoms
-    deep, high, wide = coding_patches([search.patch], epitome)[0]
-    return replace(search, patch=(deep, high, wide)), atoms_of(epitome, (deep, high, wide))
+        return search, cosine_dictionary(search.patch).dictionary.atoms
+    deep, high, wide = patch = coding_patches([search.patch], epitome)[0]
+    # A stride longer than the patch would leave pixels out.
+    stride = fitting(search.stride, (deep, high, wide))
+    return replace(search, patch=(deep, high, wide), stride=stride), atoms_of(epitome, patch)
 
 
 def _shape(image: Array) -> Triple:

@@ -19,6 +19,7 @@ WIDTH = 3.0  # pixels: standard deviation of the local mean
 MOST_OBJECTS = 0.25  # share of the image: more is a picture, not a field
 FLAT = 0.5  # quartile range of the background, in units of the noise
 PEAK = 10.0  # height of the brightest object, in units of the noise
+BRIGHTEST = 1e6  # in units of the noise: what is above it counts as much, so that squares do not overflow
 SAMPLE = 1024  # side of the part in the middle that shows whether an image is a field
 
 Weights = NDArray[np.float32]
@@ -46,7 +47,7 @@ def is_field(estimate: Array, sigma: float) -> bool:
 
 def _objects(estimate: Array, sigma: float) -> Weights:
     """1 where the estimate has contrast, 0 where it is flat."""
-    even = ((estimate - np.median(estimate)) / sigma).astype(np.float32)
+    even = np.clip((estimate - np.median(estimate)) / sigma, -BRIGHTEST, BRIGHTEST).astype(np.float32)
     variance = uniform_filter(np.square(even), BOX) - np.square(uniform_filter(even, BOX))
     return np.asarray(np.clip((np.sqrt(np.maximum(variance, 0)) - FAINT) / (CLEAR - FAINT), 0, 1), np.float32)
 

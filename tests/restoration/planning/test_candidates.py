@@ -14,7 +14,7 @@ from restoration_cases import Doubles, grey, whole_methods, with_noise
 from epitomes.learn import natural
 from epitomes.phi import windows
 from epitomes.restoration.planning import candidates, search
-from epitomes.restoration.planning.candidates import BALANCED, FAST, PAPER, Candidate, Task, atoms_needed, tried
+from epitomes.restoration.planning.candidates import BALANCED, FAST, PAPER, RIM, Candidate, Task, atoms_needed, tried
 from epitomes.restoration.planning.held_out import SIDE, hold_out
 
 SIGMA = 20.0
@@ -64,12 +64,13 @@ def test_time_grows_with_the_pixels_of_all_planes(
     monkeypatch.setattr(candidates, "time", Clock())
     task = task_of(np.concatenate([part, part]), n_planes=n_planes)
     first = next(tried(candidate, task, hold_out(part, SIGMA, 1, 0)))
-    learning = 0.0
+    learning, coding = 0.0, (2 * SIDE + RIM) / (SIDE + RIM)  # two tiles have one rim
     if candidate is not FAST:
+        coding = 2.0
         recipe = candidate.method.recipe  # type: ignore[attr-defined]
         half = dataclasses.replace(recipe, n_passes=1.0).settle(part, task.sigma * math.hypot(1, 0.5)).n_steps
         learning = recipe.settle(task.image, SIGMA).n_steps / half
-    assert first.seconds == pytest.approx(n_planes * (2.0 + learning))
+    assert first.seconds == pytest.approx(n_planes * (coding + learning))
 
 
 def test_atoms_per_patch_are_those_of_the_pilot() -> None:

@@ -220,19 +220,19 @@ class NonLocal:
         noisy = to_planar(image, mean, sigma, turn)
         settled = self.settled(image, sigma)
         stride, twice = settled.stride or 1, bool(settled.multiscale)
-        total = PILOT_COST + sum(step.cost for step in passes)
+        total = PILOT_COST + sum(step.cost(image.size) for step in passes)
         pilot, atoms = self._pilot(noisy, epitome, twice, stride, threads, within(callback, 0.0, PILOT_COST / total))
         if self.passes is None:
             passes = bounded(passes, atoms[0])  # the epitome adapts to the lightness
-            total = PILOT_COST + sum(step.cost for step in passes)
+            total = PILOT_COST + sum(step.cost(image.size) for step in passes)
         state, done = State.begin(noisy, pilot, epitome), PILOT_COST
         del pilot
         for number, step in enumerate(passes, start=1):
-            part = within(callback, done / total, (done + step.cost) / total)
+            part = within(callback, done / total, (done + step.cost(image.size)) / total)
             stage = f"pass {number} of {len(passes)}"
             advance = None if part is None else lambda fraction, part=part, stage=stage: part(fraction, stage)
             state = step.run(state, seed=seed, threads=threads, advance=advance)
-            done += step.cost
+            done += step.cost(image.size)
         denoised = from_planar(state.current, mean, sigma, turn, image.shape, float_type(image))
         return Estimate(denoised, state.epitome, None, sum(atoms) / len(atoms))
 

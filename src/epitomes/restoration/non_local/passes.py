@@ -28,6 +28,7 @@ from epitomes.restoration.contrast import contrast
 ROWS = 256  # of an image whose residual is averaged at once
 MOST_ATOMS = 20.0  # per patch: from there on an adapted epitome gains nothing
 CODED_ATOMS = 160.0  # per patch, over all steps of learning
+PATCH_COST = 18.0  # of a learned patch in a step, relative to a pixel in a pass: for the progress shown
 
 Advance = Callable[[float], None]  # told the fraction of a pass that is done
 Side = tuple[int, ...]  # of a patch, along each axis
@@ -52,9 +53,8 @@ class State:
 class Pass(Protocol):
     """One step from a state to the next."""
 
-    @property
-    def cost(self) -> float:
-        """Time it takes relative to other passes, about."""
+    def cost(self, n_values: int) -> float:
+        """Time it takes for an image of `n_values` relative to other passes, about."""
         ...
 
     def run(self, state: State, *, seed: int, threads: int | None, advance: Advance | None = None) -> State:
@@ -75,9 +75,8 @@ class AdaptPass:
         whole("most_steps", self.most_steps, least=1)
         whole("batch", self.batch, least=1)
 
-    @property
-    def cost(self) -> float:
-        return 0.3
+    def cost(self, n_values: int) -> float:
+        return PATCH_COST * self.batch * self.n_steps(n_values) / n_values
 
     def run(self, state: State, *, seed: int, threads: int | None, advance: Advance | None = None) -> State:
         patches = Patches(state.current[0, 0], state.epitome.phi.patch_shape)
@@ -132,8 +131,7 @@ class AtomsPass:
         if positive("keep", self.keep, zero=True) >= 1:
             raise ValueError(f"keep must be below 1, got {self.keep}")
 
-    @property
-    def cost(self) -> float:
+    def cost(self, n_values: int) -> float:
         return len(self.patches) * self.group_size / 80 * (4 / self.stride) ** 2
 
     def run(self, state: State, *, seed: int, threads: int | None, advance: Advance | None = None) -> State:
@@ -193,8 +191,7 @@ class FeedbackPass:
         for name in ("looseness", "share", "trust"):
             positive(name, getattr(self, name), zero=True)
 
-    @property
-    def cost(self) -> float:
+    def cost(self, n_values: int) -> float:
         return 1.3 * len(self.patches) * (4 / self.stride) ** 2
 
     def run(self, state: State, *, seed: int, threads: int | None, advance: Advance | None = None) -> State:

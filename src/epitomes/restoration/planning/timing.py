@@ -20,11 +20,12 @@ from epitomes.restoration.non_local.passes import AdaptPass, State, bounded
 from epitomes.restoration.non_local.presets import passes_of
 from epitomes.restoration.non_local.volumes import chosen, related, tried_on
 from epitomes.restoration.patchwise import Patchwise, Recipe
-from epitomes.restoration.planning.candidates import Candidate, Task, atoms_needed, tried, warm_up
+from epitomes.restoration.planning.candidates import Candidate, Task, atoms_needed, tried, warm_up, work_of
 from epitomes.restoration.planning.held_out import hold_out, tiles
 
 SIDE = 64  # of a tile, pixels
 TILES = 2
+LARGER_SIDE = 192  # of other tiles, where a method is quick: calls take milliseconds, too
 ENOUGH = 0.5  # seconds: no other tile is measured after them
 LEAST_SIDE = 16  # pixels, of images for which learning is measured
 
@@ -117,8 +118,10 @@ def _by_groups(method: NonLocal, task: Task) -> float:
     passes = passes_of(method.preset) if method.passes is None else method.passes
     learning = [step for step in passes if isinstance(step, AdaptPass)]
     lean = replace(settled, passes=tuple(step for step in passes if not isinstance(step, AdaptPass)))
-    spent, seen = 0.0, 0
-    for tile in tiles(task.image, TILES, SIDE):
+    spent = seen = 0.0
+    for tile in (*tiles(task.image, TILES, SIDE), *tiles(task.image, TILES, LARGER_SIDE)):
+        if spent > ENOUGH / 10 and tile.shape[0] > SIDE:
+            break
         began = time.perf_counter()
         found = lean.run(
             np.ascontiguousarray(tile),
@@ -128,14 +131,14 @@ def _by_groups(method: NonLocal, task: Task) -> float:
             seed=task.seed,
             threads=task.threads,
         )
-        spent, seen = spent + time.perf_counter() - began, seen + tile.size
+        spent, seen = spent + time.perf_counter() - began, seen + work_of(tile.shape)
         if spent > ENOUGH:
             break
     if learning and method.passes is None and task.blocks is None:
         atoms = atoms_needed(task, hold_out(task.image, task.sigma, TILES, task.seed))
         learning = [step for step in bounded(learning, atoms) if isinstance(step, AdaptPass)]
     steps = sum(_learning(step, found.image, settled, task) for step in learning)
-    return spent * task.n_values / seen + steps * task.n_planes
+    return spent * task.work / seen + steps * task.n_planes
 
 
 def _learning(step: AdaptPass, estimate: Array, method: NonLocal, task: Task) -> float:

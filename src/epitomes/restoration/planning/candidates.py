@@ -76,7 +76,7 @@ class Task:
     def work(self) -> float:
         """Time for all planes by groups, in units of `work_of` a tile."""
         high, wide = (side * math.sqrt(self.larger) for side in self.image.shape[:2])
-        return self.n_values * work_of((high, wide)) / (high * wide)
+        return float(self.n_values * work_of((high, wide)) / (high * wide))
 
     @property
     def left(self) -> float:

@@ -4,6 +4,8 @@
 #include "groups.hpp"
 #include "matching.hpp"
 #include "moments.hpp"
+#include "ridge.hpp"
+#include "transform_groups.hpp"
 #include "wiener.hpp"
 
 namespace epitomes::EPITOMES_ISA {
@@ -150,6 +152,8 @@ const Isa isa = {EPITOMES_NAME(EPITOMES_ISA),
                  match,
                  shrink_groups,
                  filter_groups,
+                 combine_groups,
+                 transform_groups,
                  complete_groups,
                  decompose};
 

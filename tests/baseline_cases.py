@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from epitomes.baselines import METHODS, WNNM, Baseline
+from epitomes.baselines import LSSC, METHODS, WNNM, Baseline, NLBayes
 
 QUICK: dict[str, Baseline] = {
-    "wnnm": WNNM(rounds=2),
+    "lssc": LSSC(n_atoms=64, stride=4, rounds=1),
+    "nl-bayes": NLBayes(stride=2),
+    "wnnm": WNNM(rounds=2, search_radius=10),
 }
 
 

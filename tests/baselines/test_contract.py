@@ -124,7 +124,7 @@ def test_constant_images_and_outliers(name: str) -> None:
     noisy = with_noise(flat, 1.0)
     noisy[5, 5] = 1e9
     found = restore(noisy, 1.0, method=of_all(name))
-    assert found.image[5, 5] == 1e9 and "outliers" in " ".join(found.notes)
+    assert found.image[5, 5] == pytest.approx(1e9) and "outliers" in " ".join(found.notes)
     assert np.delete(found.image.ravel(), 5 * 32 + 5).std() < 0.6
 
 

@@ -1,6 +1,6 @@
 """Baseline: what all baselines share, so that each file holds one method and nothing else.
 
-A baseline sees one plane at a time, its channels turned so that the first is the lightness, in units of its noise. Noise
+A baseline sees one plane at a time in units of its noise, its channels turned so that the first is the lightness. Noise
 of other kinds, stacks, volumes, masks and data types are the business of `epitomes.restoration.Plan`.
 """
 

@@ -7,9 +7,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from epitomes.baselines._groups import Search, collaborate
 from epitomes.baselines.baseline import Baseline, Found, Scene
 from epitomes.checks import positive, whole
-from epitomes.groups import LowRank, Matching, estimate
+from epitomes.groups import LowRank
+from epitomes.groups._estimate import Level
 from epitomes.restoration.non_local.passes import mean_squares
 
 
@@ -105,29 +107,19 @@ class WNNM(Baseline):
     def _denoised(self, scene: Scene) -> Found:
         profile = next(each for each in PROFILES if scene.sigma < each.below)
         side = profile.patch
-        stride = min(side, self.stride or side // 2 - 1)
+        shrinker = LowRank(strength=self.strength)
         rounds = self.rounds or profile.rounds
         noisy, clean, size = scene.noisy, scene.noisy, profile.group_size
         for number in range(rounds):
             if number % EVERY == 0:
                 size = max(LEAST_MEMBERS, size - FEWER)
             mixed = clean + np.float32(self.feedback) * (noisy - clean)
-            clean = estimate(
-                mixed,
-                match_on=mixed[:1],
-                matching=Matching(
-                    patch=(1, side, side),
-                    search_radius=(0, self.search_radius, self.search_radius),
-                    stride=(1, stride, stride),
-                    group_size=size,
-                ),
-                shrinker=LowRank(strength=self.strength),
-                level=[
-                    1.0 if number == 0 else profile.trust * np.sqrt(np.abs(1 - mean_squares(y, u, (side, side))))
-                    for y, u in zip(noisy, mixed, strict=True)
-                ],
-                by_channel=True,
-                threads=scene.threads,
-                callback=scene.advance(f"round {number + 1} of {rounds}", number / rounds, (number + 1) / rounds),
-            )
+            if number == 0:
+                level: list[Level] = [1.0] * len(noisy)
+            else:
+                errors = (mean_squares(y, u, (side, side)) for y, u in zip(noisy, mixed, strict=True))
+                level = [np.float32(profile.trust) * np.sqrt(np.abs(1 - error)) for error in errors]
+            search = Search(side, size, self.stride or side // 2 - 1, self.search_radius)
+            stage, part = f"round {number + 1} of {rounds}", (number / rounds, (number + 1) / rounds)
+            clean = collaborate(scene, mixed, search, shrinker, stage, part, level=level)
         return Found(clean)

@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 from epitomes.kernels import _native, reference_groups, reference_moments, reference_patches
 from epitomes.kernels.protocol import (
     Array,
+    CollaborativeFilter,
     ConditionalMean,
     Engine,
     Groups,
     GroupSettings,
     Packed,
+    RidgeCombination,
     Rows,
     Shrinkage,
     Source,
@@ -33,11 +35,13 @@ from epitomes.kernels.reference import ReferenceEngine
 
 __all__ = [
     "Array",
+    "CollaborativeFilter",
     "ConditionalMean",
     "Engine",
     "GroupSettings",
     "Groups",
     "Packed",
+    "RidgeCombination",
     "Rows",
     "Shrinkage",
     "Source",

@@ -58,7 +58,8 @@ class BM3D(Baseline):
     Step one finds up to 16 similar patches of 8 x 8 for references on a grid, transforms the group by a spline wavelet
     along patches and Haar's along members, and sets coefficients below the threshold to zero [1]_. Step two finds up to
     32 on the result of step one, and multiplies the coefficients y of the noisy group by ``g**2 / (g**2 + sigma**2)``,
-    with g those of the result of step one. For strong noise, noisy patches may differ by more [2]_. Groups are found on the lightness of colour images and used for all three channels.
+    with g those of the result of step one. For strong noise, noisy patches may differ by more [2]_. Groups are found on
+    the lightness of colour images and used for all three channels.
 
     References
     ----------

@@ -42,6 +42,9 @@ class NLRidge(Baseline):
         the image.
     extra : float, default: 0.05
         Noise that is assumed beside that which there is, in the first step.
+    affine : bool, default: True
+        Whether the factors of a combination sum to one. That gains 0.1 dB on average over combinations without this
+        constraint, the other variant of the authors.
     stride : int, default: 4
         Distance of references in pixels.
     search_radius : int, default: 18
@@ -74,6 +77,7 @@ class NLRidge(Baseline):
     """
 
     extra: float = 0.05
+    affine: bool = True
     stride: int = 4
     search_radius: int = 18
 
@@ -91,7 +95,9 @@ class NLRidge(Baseline):
         noisy = scene.noisy
         first = Search(p.patch, p.group_size, self.stride, self.search_radius)
         second = Search(p.second_patch, p.second_group_size, self.stride, self.search_radius)
-        noisier = Ridge(in_guide=1.0, extra=self.extra)
+        noisier = Ridge(in_guide=1.0, extra=self.extra, affine=self.affine)
         basic = collaborate(scene, noisy, first, noisier, "combining patches, step 1 of 2", (0.0, 0.3))
-        clean = collaborate(scene, noisy, second, Ridge(), "combining patches, step 2 of 2", (0.3, 1.0), guide=basic)
-        return Found(clean)
+        ridge = Ridge(affine=self.affine)
+        return Found(
+            collaborate(scene, noisy, second, ridge, "combining patches, step 2 of 2", (0.3, 1.0), guide=basic)
+        )

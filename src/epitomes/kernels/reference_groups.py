@@ -156,7 +156,7 @@ def _shrunk(
 def _chosen(voters: NDArray[np.float64], shrinkage: Shrinkage, level: float) -> NDArray[np.float64] | None:
     """Select atoms greedily by the energy that they explain in all voters; return an orthonormal basis as rows.
 
-    Return None if the remaining error is above the noise level.
+    Return None if the remaining error is above the noise level and above the bound.
     """
     basis = shrinkage.base.astype(np.float64)
     left = voters - voters @ basis.T @ basis
@@ -170,4 +170,4 @@ def _chosen(voters: NDArray[np.float64], shrinkage: Shrinkage, level: float) -> 
             break
         basis = np.vstack([basis, atom / np.sqrt(atom @ atom)])
         left = voters - voters @ basis.T @ basis
-    return basis if (left**2).sum() <= voters.size * level**2 else None
+    return basis if (left**2).sum() <= max(goal, voters.size * level**2) else None

@@ -31,6 +31,7 @@ TABLES = {  # long: not part of `all`
     "ablation": "benchmarks.tables.ablation",
     "scale": "benchmarks.scale",
     "real-noise": "benchmarks.real_noise.photos",
+    "race-bm3d": "benchmarks.races.bm3d",
     "race-volume": "benchmarks.races.volume",
     "race-video": "benchmarks.races.video",
     "made-noise": "benchmarks.real_noise.made",

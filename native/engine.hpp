@@ -123,6 +123,12 @@ template <class T>
 using Summarise = void (*)(const T* rows, std::size_t n, std::size_t m, const Start<T>& codes, std::size_t first, std::size_t last,
                            std::size_t p, double* gram, double* cross, double* mass);
 
+// K-SVD: improves the unit atoms (p, m) one after another, each with the values of the rows that use it, and keeps the
+// residual (n, m) up to date. Codes are compressed by atoms. `exact`: by singular vectors instead of one power step.
+template <class T>
+using UpdateAtoms = void (*)(T* residual, std::size_t m, const std::int64_t* begin, const std::int32_t* users, T* values, T* atoms,
+                             std::size_t p, bool exact, Stop);
+
 // out (n, width) = left (n, inner) times right (inner, width).
 using Multiply = void (*)(const double* left, std::size_t n, std::size_t inner, const double* right, std::size_t width, double* out);
 
@@ -216,6 +222,7 @@ struct Kernels {
     Gather<T> gather;
     Scatter<T> scatter;
     Summarise<T> summarise;
+    UpdateAtoms<T> update_atoms;
 };
 
 // One compiled instruction set.

@@ -2,6 +2,7 @@
 #include "coding.hpp"
 #include "conditional.hpp"
 #include "groups.hpp"
+#include "ksvd.hpp"
 #include "matching.hpp"
 #include "moments.hpp"
 #include "ridge.hpp"
@@ -146,8 +147,8 @@ std::unique_ptr<Engine<T>> make_engine(const AtomsView<T>& view) {
 
 extern const Isa isa;
 const Isa isa = {EPITOMES_NAME(EPITOMES_ISA),
-                 {make_engine<float>, gather<float>, scatter<float>, summarise<float>},
-                 {make_engine<double>, gather<double>, scatter<double>, summarise<double>},
+                 {make_engine<float>, gather<float>, scatter<float>, summarise<float>, update_atoms<float>},
+                 {make_engine<double>, gather<double>, scatter<double>, summarise<double>, update_atoms<double>},
                  multiply,
                  match,
                  shrink_groups,

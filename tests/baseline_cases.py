@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from epitomes.baselines import LSSC, METHODS, WNNM, Baseline, NLBayes
+from epitomes.baselines import ISD, KSVD, LSSC, METHODS, MOD, ODL, WNNM, Baseline, Jojic, NLBayes, ShiftInvariant
 
 QUICK: dict[str, Baseline] = {
+    "isd": ISD(side=20, n_steps=2),
+    "jojic": Jojic(side=32, n_steps=4, most_patches=500),
+    "ksvd": KSVD(n_atoms=64, schedule=((1000, 3),)),
     "lssc": LSSC(n_atoms=64, stride=4, rounds=1),
+    "mod": MOD(n_atoms=64, n_steps=2),
     "nl-bayes": NLBayes(stride=2),
+    "odl": ODL(n_atoms=64, n_passes=1.0),
+    "shift-invariant": ShiftInvariant(n_patterns=16, shift=1, n_steps=2),
     "wnnm": WNNM(rounds=2, search_radius=10),
 }
 

@@ -12,16 +12,16 @@
 
 from epitomes.baselines.baseline import Baseline, Found, Scene
 from epitomes.baselines.bm3d import BM3D
-from epitomes.baselines.lssc import LSSC
-from epitomes.baselines.nl_bayes import NLBayes
-from epitomes.baselines.nl_ridge import NLRidge
 from epitomes.baselines.by_dictionary import DictionaryBaseline
 from epitomes.baselines.comparison import Comparison, Contender, compare, method_named
 from epitomes.baselines.density import Density, DensityFit, learn_density
 from epitomes.baselines.isd import ISD
 from epitomes.baselines.jojic import Jojic
 from epitomes.baselines.ksvd import KSVD, learn_ksvd
+from epitomes.baselines.lssc import LSSC
 from epitomes.baselines.mod import MOD, learn_mod
+from epitomes.baselines.nl_bayes import NLBayes
+from epitomes.baselines.nl_ridge import NLRidge
 from epitomes.baselines.odl import ODL, learn_dictionary
 from epitomes.baselines.patterns import Occurrences, PatternsFit, find_occurrences, learn_patterns
 from epitomes.baselines.registry import METHODS

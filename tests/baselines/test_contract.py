@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from baseline_cases import QUICK, of_all
+from baseline_cases import CHAOTIC, QUICK, of_all
 from restoration_cases import Doubles, Progress, psnr, shipped_picture, whole_methods, with_noise
 
 from epitomes import Noise, baselines, denoise, plan, restore
@@ -81,8 +81,9 @@ def test_stacks_units_and_dtypes(name: str, noisy: Doubles) -> None:
     assert stack[0].tobytes() == denoise(whole, SIGMA, method=method).tobytes()
     unit = denoise((small / 256).astype(np.float32), SIGMA / 256, method=method)
     assert unit.dtype == np.float32
-    assert np.abs(256.0 * unit - denoise(small, SIGMA, method=method)).max() < 2.0  # a threshold may tip
-    assert np.abs(256.0 * unit - denoise(small, SIGMA, method=method)).mean() < 0.05
+    differences = np.abs(256.0 * unit - denoise(small, SIGMA, method=method))
+    assert differences.max() < (2.0 if name not in CHAOTIC else SIGMA)  # a threshold may tip
+    assert differences.mean() < (0.05 if name not in CHAOTIC else SIGMA / 40)
 
 
 @every_method

@@ -84,5 +84,7 @@ def test_bad_settings(rows: Doubles) -> None:
             learn_dictionary(rows, 4, **wrong)
     with pytest.raises(ValueError, match="lam_per_sigma"):
         ODL(lam_per_sigma=0.0)
-    with pytest.raises(ValueError, match="n_steps"):
-        MOD(n_steps=0)
+    with pytest.raises(ValueError, match="n_atoms"):
+        MOD(n_atoms=0)
+    with pytest.raises(TypeError, match="pairs"):
+        MOD(schedule=(5, 3))  # type: ignore[arg-type]

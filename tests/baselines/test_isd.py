@@ -15,7 +15,7 @@ pytestmark = whole_methods
 def test_one_signature_codes_patches_of_several_sizes() -> None:
     clean = shipped_picture()[96:144, 80:132]
     noisy = with_noise(clean, 25.0)
-    settings = {"side": 20, "n_steps": 3}
+    settings = {"side": 20, "schedule": ((2000, 3),)}
     one, other, both = (restore(noisy, 25.0, method=ISD(sizes=sizes, **settings)) for sizes in ((8,), (8, 5), (8, 8)))
     assert one.epitome is not None and other.epitome is not None
     assert one.epitome.pixels.tobytes() == other.epitome.pixels.tobytes()  # learned from the first size
@@ -27,7 +27,7 @@ def test_one_signature_codes_patches_of_several_sizes() -> None:
 def test_stochastic_steps() -> None:
     clean = shipped_picture()[96:144, 80:132]
     noisy = with_noise(clean, 25.0)
-    found = restore(noisy, 25.0, method=ISD(side=20, n_steps=2, stochastic=True))
+    found = restore(noisy, 25.0, method=ISD(side=20, schedule=((2000, 2),), stochastic=True))
     assert found.fit is not None and len(found.fit.history) == 4  # two batches in a pass
     assert psnr(clean, found.image) > psnr(clean, noisy) + 4
 

@@ -12,7 +12,7 @@
 
 from epitomes.baselines.baseline import Baseline, Found, Scene
 from epitomes.baselines.bm3d import BM3D
-from epitomes.baselines.by_dictionary import DictionaryBaseline
+from epitomes.baselines.by_dictionary import AlternatingBaseline, DictionaryBaseline
 from epitomes.baselines.comparison import Comparison, Contender, compare, method_named
 from epitomes.baselines.density import Density, DensityFit, learn_density
 from epitomes.baselines.isd import ISD
@@ -37,6 +37,7 @@ __all__ = [
     "MOD",
     "ODL",
     "WNNM",
+    "AlternatingBaseline",
     "Baseline",
     "Comparison",
     "Contender",

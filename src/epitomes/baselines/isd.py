@@ -6,23 +6,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from epitomes.baselines.baseline import Scene
-from epitomes.baselines.by_dictionary import PATCH, DictionaryBaseline, require_sizes, training_patches, watch
-from epitomes.checks import Array, whole
+from epitomes.baselines.by_dictionary import PATCH, AlternatingBaseline, Schedule, require_sizes
+from epitomes.checks import whole
 from epitomes.coders import OMP
 from epitomes.epitome import Epitome
-from epitomes.learn import Fit, LeastSquares, ProjectedGradient, Step, alternate, online, run, smooth_noise
+from epitomes.learn import LeastSquares, ProjectedGradient, Step, alternate, natural, online, smooth_noise
 from epitomes.learn._online import n_batches
 from epitomes.patches import Patches
 from epitomes.phi import GatherPhi, windows
-from epitomes.restoration.method import Callback
 
 BATCH = 1024  # patches in a stochastic step
 FORGET = 8.0  # of older batches, in stochastic steps
 
 
 @dataclass(frozen=True, kw_only=True)
-class ISD(DictionaryBaseline):
+class ISD(AlternatingBaseline):
     """Denoising with an image-signature dictionary: the atoms are all windows of one small periodic image.
 
     Parameters
@@ -33,15 +34,15 @@ class ISD(DictionaryBaseline):
         The factor C in the bound of the error of a patch of m pixels, ``m * (C * sigma)**2``.
     blend : float, optional
         Weight of the noisy pixel beside its estimates. Default: ``30 / sigma``, for values from 0 to 255.
-    most_patches : int, default: 65000
-        Patches to learn from, at most about; of larger images, those of a grid.
-    side : int, default: 40
-        Height and width of the signature. It has as many atoms as pixels.
+    schedule : tuple of pairs, default: ((4000, 10), (16000, 4))
+        Numbers of patches and of passes over them, one pair after another. Fewer patches, of a coarser grid, serve for
+        the first passes.
+    side : int, default: 42
+        Height and width of the signature. It has as many atoms as pixels. Learning starts from the epitome of natural
+        images of this size if one is shipped, as that of 42 is, otherwise from smoothed noise.
     sizes : tuple of int, default: (8,)
         Widths of the patches that are coded with the signature. The result is the mean over them. The first is also
         that of the patches to learn from.
-    n_steps : int, default: 10
-        Passes over the patches.
     stochastic : bool, default: False
         Whether each pass takes a gradient step per batch of patches, or solves one least-squares problem.
 
@@ -69,15 +70,14 @@ class ISD(DictionaryBaseline):
     >>> from epitomes.baselines import ISD
     >>> clean = np.add.outer(np.arange(32.0), np.arange(32.0))
     >>> noisy = clean + np.random.default_rng(0).normal(0, 5, clean.shape)
-    >>> estimate = denoise(noisy, 5.0, method=ISD(side=16, n_steps=2))
+    >>> estimate = denoise(noisy, 5.0, method=ISD(side=16, schedule=((1000, 2),)))
     >>> bool(np.std(estimate - clean) < 3)
     True
     """
 
-    most_patches: int = 65_000
-    side: int = 40
+    schedule: Schedule = ((4_000, 10), (16_000, 4))
+    side: int = 42
     sizes: tuple[int, ...] = (PATCH,)
-    n_steps: int = 10
     stochastic: bool = False
 
     label: ClassVar[str] = "ISD"
@@ -85,9 +85,7 @@ class ISD(DictionaryBaseline):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole("most_patches", self.most_patches, least=1)
         whole("side", self.side, least=1)
-        whole("n_steps", self.n_steps, least=1)
         require_sizes(self.sizes, self.side)
 
     def prepare(self, shape: tuple[int, ...], channels: bool) -> int:
@@ -121,14 +119,16 @@ class ISD(DictionaryBaseline):
     def _phi(self, size: int) -> GatherPhi:
         return windows((self.side, self.side), (size, size), border="periodic")
 
-    def _learned(self, plane: Array, scene: Scene, callback: Callback | None) -> Fit:
-        size = self.sizes[0]
-        patches = training_patches(plane, (size, size), self.most_patches)
-        start = smooth_noise(self._phi(size), rng=scene.seed)
-        coder = OMP(residual=self._bound(patches.patch_size))
-        n_steps = self.n_steps * (n_batches(patches, BATCH) if self.stochastic else 1)
-        steps: Iterator[Step] = self._steps(patches, start, coder, scene)
-        return run(steps, max_steps=n_steps, callback=watch(n_steps, callback))
+    def _start(self, scene: Scene) -> Epitome:
+        phi = self._phi(self.sizes[0])
+        try:
+            return Epitome(natural(windows(phi.epitome_shape, (PATCH, PATCH))).pixels.astype(np.float64), phi)
+        except ValueError:  # none of that shape is shipped
+            return smooth_noise(phi, rng=scene.seed)
+
+    def _n_steps(self, patches: Patches, count: int) -> int:
+        """A pass is one step, or one for each batch."""
+        return count * (n_batches(patches, BATCH) if self.stochastic else 1)
 
     def _steps(self, patches: Patches, start: Epitome, coder: OMP, scene: Scene) -> Iterator[Step]:
         if not self.stochastic:

@@ -27,13 +27,13 @@ class Jojic(Baseline):
     ----------
     peak : float, optional
         Value of white. Not used: no setting depends on the noise level.
-    side : int, default: 64
-        Height and width of the epitome, at most those of the image.
+    side : int, default: 48
+        Height and width of the epitome, at most half of those of the image, or 12.
     sizes : tuple of int, default: (12, 8)
         Widths of the patches to learn from, one after another. The last is that of the patches that are denoised.
-    n_steps : int, default: 10
+    n_steps : int, default: 8
         Steps of expectation maximisation for each size.
-    most_patches : int, default: 3000
+    most_patches : int, default: 2000
         Patches to learn from.
     stride : int, default: 2
         Distance of the patches that are denoised.
@@ -67,10 +67,10 @@ class Jojic(Baseline):
     True
     """
 
-    side: int = 64
+    side: int = 48
     sizes: tuple[int, ...] = (12, 8)
-    n_steps: int = 10
-    most_patches: int = 3000
+    n_steps: int = 8
+    most_patches: int = 2000
     stride: int = 2
     wiener: bool = True
 
@@ -87,7 +87,8 @@ class Jojic(Baseline):
 
     def _denoised(self, scene: Scene) -> Found:
         channels, _, height, width = scene.noisy.shape
-        shape = tuple(min(self.side, side) for side in (height, width))
+        # An epitome that is not much smaller than the image remembers every patch, with its noise.
+        shape = tuple(min(self.side, max(self.least_side, side // 2)) for side in (height, width))
         sizes = [(min(size, *shape), min(size, *shape)) for size in self.sizes]
         planes, epitome = [], None
         for c, plane in enumerate(scene.noisy[:, 0].astype(np.float64)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -13,25 +13,23 @@ from numpy.typing import ArrayLike, NDArray
 
 from epitomes import blocks, kernels
 from epitomes.baselines.baseline import Scene
-from epitomes.baselines.by_dictionary import PATCH, DictionaryBaseline, training_patches, watch
+from epitomes.baselines.by_dictionary import PATCH, AlternatingBaseline, busy_rows
 from epitomes.checks import Array, whole
 from epitomes.coders import OMP, Coder, Codes
 from epitomes.dictionary import Dictionary
 from epitomes.epitome import Epitome
-from epitomes.learn import Fit, Progress, Step, cosines, run
+from epitomes.learn import Progress, Step, cosines
 from epitomes.learn.samples import as_source
 from epitomes.learn.steps import require_start
 from epitomes.patches import Patches
 from epitomes.phi import GatherPhi, flat
-from epitomes.restoration.method import Callback, within
 
 TWINS = 0.99  # correlation of two atoms above which one is replaced
 FEW_USERS = 3  # an atom with no more is replaced
-GROWING = ((4_000, 10), (8_000, 6), (16_000, 3), (65_000, 1))  # better than ten iterations with all, in half the time
 
 
 @dataclass(frozen=True, kw_only=True)
-class KSVD(DictionaryBaseline):
+class KSVD(AlternatingBaseline):
     """K-SVD denoising: a flat dictionary learned from the noisy image, patches coded up to the noise and averaged.
 
     Parameters
@@ -42,11 +40,11 @@ class KSVD(DictionaryBaseline):
         The factor C in the bound of the error of a patch of m pixels, ``m * (C * sigma)**2``.
     blend : float, optional
         Weight of the noisy pixel beside its estimates. Default: ``30 / sigma``, for values from 0 to 255.
-    n_atoms : int, default: 256
-        Number of atoms, of 8 x 8 pixels.
     schedule : tuple of pairs, default: ((4000, 10), (8000, 6), (16000, 3), (65000, 1))
         Numbers of patches and of iterations with them, one pair after another. Fewer patches, of a coarser grid, serve
         for the first iterations; ``((65000, 10),)`` is that of the authors.
+    n_atoms : int, default: 256
+        Number of atoms, of 8 x 8 pixels.
     exact : bool, default: False
         Whether an atom becomes a singular vector, or the result of one step of the power method.
 
@@ -85,7 +83,6 @@ class KSVD(DictionaryBaseline):
     """
 
     n_atoms: int = 256
-    schedule: tuple[tuple[int, int], ...] = GROWING
     exact: bool = False
 
     label: ClassVar[str] = "K-SVD"
@@ -94,35 +91,13 @@ class KSVD(DictionaryBaseline):
     def __post_init__(self) -> None:
         super().__post_init__()
         whole("n_atoms", self.n_atoms, least=1)
-        parts: object = self.schedule
-        pairs = isinstance(parts, tuple) and all(isinstance(each, tuple) and len(each) == 2 for each in parts)
-        if not pairs or not self.schedule:
-            raise TypeError(f"schedule must be a tuple of pairs (patches, iterations), got {self.schedule!r}")
-        for n_patches, count in self.schedule:
-            whole("patches of schedule", n_patches, least=1)
-            whole("iterations of schedule", count, least=1)
 
-    def _learned(self, plane: Array, scene: Scene, callback: Callback | None) -> Fit:
-        coder = OMP(residual=self._bound(PATCH**2))
-        start = cosines(flat(self.n_atoms, (PATCH, PATCH)))
-        history: tuple[Progress, ...] = ()
-        n_steps = sum(count for _, count in self.schedule)
-        for most, count in self.schedule:
-            rows = busy_rows(training_patches(plane, (PATCH, PATCH), most), coder.residual)
-            steps = learn_ksvd(rows, start, coder=coder, exact=self.exact, threads=scene.threads)
-            done = len(history)
-            part = within(callback, done / n_steps, (done + count) / n_steps)
-            fit = run(steps, max_steps=count, callback=watch(count, part))
-            start = fit.epitome
-            history += tuple(replace(each, index=done + each.index) for each in fit.history)
-        return replace(fit, history=history)
+    def _start(self, scene: Scene) -> Epitome:
+        return cosines(flat(self.n_atoms, (PATCH, PATCH)))
 
-
-def busy_rows(patches: Patches, bound: float) -> Array:
-    """The patches whose squared norm is above the bound of the error: the others get no atoms, and teach none."""
-    rows = patches.rows(0, len(patches))[0]
-    busy = np.einsum("nm,nm->n", rows, rows) > bound
-    return rows[busy] if busy.any() else rows[:1]
+    def _steps(self, patches: Patches, start: Epitome, coder: OMP, scene: Scene) -> Iterator[Step]:
+        rows = busy_rows(patches, coder.residual)
+        return learn_ksvd(rows, start, coder=coder, exact=self.exact, threads=scene.threads)
 
 
 def learn_ksvd(

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 from numpy.typing import ArrayLike
 
 from epitomes.baselines.baseline import Scene
-from epitomes.baselines.by_dictionary import PATCH, DictionaryBaseline, first_dictionary, training_patches, watch
-from epitomes.checks import RNG, Array, as_seed, whole
+from epitomes.baselines.by_dictionary import PATCH, AlternatingBaseline, busy_rows, first_dictionary
+from epitomes.checks import RNG, as_seed, whole
 from epitomes.coders import OMP, Coder
+from epitomes.epitome import Epitome
 from epitomes.learn import Fit, LeastSquares, Step, alternate, cosines, run
 from epitomes.learn.samples import as_source
 from epitomes.patches import Patches
 from epitomes.phi import flat
-from epitomes.restoration.method import Callback
 
 
 @dataclass(frozen=True, kw_only=True)
-class MOD(DictionaryBaseline):
+class MOD(AlternatingBaseline):
     """Denoising with a flat dictionary by the method of optimal directions.
 
     Parameters
@@ -31,12 +31,11 @@ class MOD(DictionaryBaseline):
         The factor C in the bound of the error of a patch of m pixels, ``m * (C * sigma)**2``.
     blend : float, optional
         Weight of the noisy pixel beside its estimates. Default: ``30 / sigma``, for values from 0 to 255.
-    most_patches : int, default: 65000
-        Patches to learn from, at most about; of larger images, those of a grid.
+    schedule : tuple of pairs, default: ((4000, 10), (8000, 6), (16000, 3), (65000, 1))
+        Numbers of patches and of iterations with them, one pair after another. Fewer patches, of a coarser grid, serve
+        for the first iterations.
     n_atoms : int, default: 256
         Number of atoms, of 8 x 8 pixels.
-    n_steps : int, default: 10
-        Number of iterations.
 
     See Also
     --------
@@ -55,34 +54,26 @@ class MOD(DictionaryBaseline):
     >>> from epitomes.baselines import MOD
     >>> clean = np.add.outer(np.arange(32.0), np.arange(32.0))
     >>> noisy = clean + np.random.default_rng(0).normal(0, 5, clean.shape)
-    >>> estimate = denoise(noisy, 5.0, method=MOD(n_atoms=64, n_steps=2))
+    >>> estimate = denoise(noisy, 5.0, method=MOD(n_atoms=64, schedule=((1000, 2),)))
     >>> bool(np.std(estimate - clean) < 3)
     True
     """
 
-    most_patches: int = 65_000
     n_atoms: int = 256
-    n_steps: int = 10
 
     label: ClassVar[str] = "MOD"
     least_side: ClassVar[int] = PATCH
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole("most_patches", self.most_patches, least=1)
         whole("n_atoms", self.n_atoms, least=1)
-        whole("n_steps", self.n_steps, least=1)
 
-    def _learned(self, plane: Array, scene: Scene, callback: Callback | None) -> Fit:
-        patches = training_patches(plane, (PATCH, PATCH), self.most_patches)
-        return learn_mod(
-            patches,
-            start=cosines(flat(self.n_atoms, (PATCH, PATCH))).dictionary.unit,
-            coder=OMP(residual=self._bound(patches.patch_size)),
-            n_steps=self.n_steps,
-            threads=scene.threads,
-            callback=watch(self.n_steps, callback),
-        )
+    def _start(self, scene: Scene) -> Epitome:
+        return cosines(flat(self.n_atoms, (PATCH, PATCH)))
+
+    def _steps(self, patches: Patches, start: Epitome, coder: OMP, scene: Scene) -> Iterator[Step]:
+        rows = busy_rows(patches, coder.residual)
+        return alternate(rows, start, coder=coder, update=LeastSquares(), threads=scene.threads)
 
 
 def learn_mod(

@@ -13,13 +13,15 @@ from epitomes.baselines.by_dictionary import PATCH, AlternatingBaseline, Schedul
 from epitomes.checks import whole
 from epitomes.coders import OMP
 from epitomes.epitome import Epitome
-from epitomes.learn import LeastSquares, ProjectedGradient, Step, alternate, natural, online, smooth_noise
+from epitomes.learn import LeastSquares, ProjectedGradient, Step, alternate, natural, online
 from epitomes.learn._online import n_batches
 from epitomes.patches import Patches
 from epitomes.phi import GatherPhi, windows
 
 BATCH = 1024  # patches in a stochastic step
 FORGET = 8.0  # of older batches, in stochastic steps
+SHIPPED = (42, 42)  # the epitome of natural images from which learning starts
+ITERATIONS = 10  # of conjugate gradients in a step: more did not help, since the codes change anyway
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,12 +36,12 @@ class ISD(AlternatingBaseline):
         The factor C in the bound of the error of a patch of m pixels, ``m * (C * sigma)**2``.
     blend : float, optional
         Weight of the noisy pixel beside its estimates. Default: ``30 / sigma``, for values from 0 to 255.
-    schedule : tuple of pairs, default: ((4000, 10), (16000, 4))
+    schedule : tuple of pairs, default: ((4000, 20), (16000, 6))
         Numbers of patches and of passes over them, one pair after another. Fewer patches, of a coarser grid, serve for
         the first passes.
-    side : int, default: 42
-        Height and width of the signature. It has as many atoms as pixels. Learning starts from the epitome of natural
-        images of this size if one is shipped, as that of 42 is, otherwise from smoothed noise.
+    side : int, default: 60
+        Height and width of the signature. It has as many atoms as pixels. Learning starts from the shipped epitome of
+        natural images, of 42 x 42 pixels, cut or repeated.
     sizes : tuple of int, default: (8,)
         Widths of the patches that are coded with the signature. The result is the mean over them. The first is also
         that of the patches to learn from.
@@ -75,8 +77,8 @@ class ISD(AlternatingBaseline):
     True
     """
 
-    schedule: Schedule = ((4_000, 10), (16_000, 4))
-    side: int = 42
+    schedule: Schedule = ((4_000, 20), (16_000, 6))
+    side: int = 60
     sizes: tuple[int, ...] = (PATCH,)
     stochastic: bool = False
 
@@ -120,11 +122,9 @@ class ISD(AlternatingBaseline):
         return windows((self.side, self.side), (size, size), border="periodic")
 
     def _start(self, scene: Scene) -> Epitome:
-        phi = self._phi(self.sizes[0])
-        try:
-            return Epitome(natural(windows(phi.epitome_shape, (PATCH, PATCH))).pixels.astype(np.float64), phi)
-        except ValueError:  # none of that shape is shipped
-            return smooth_noise(phi, rng=scene.seed)
+        pixels = natural(windows(SHIPPED, (PATCH, PATCH))).pixels.astype(np.float64)
+        room = [(0, max(0, self.side - length)) for length in SHIPPED]
+        return Epitome(np.pad(pixels, room, mode="wrap")[: self.side, : self.side], self._phi(self.sizes[0]))
 
     def _n_steps(self, patches: Patches, count: int) -> int:
         """A pass is one step, or one for each batch."""
@@ -132,7 +132,9 @@ class ISD(AlternatingBaseline):
 
     def _steps(self, patches: Patches, start: Epitome, coder: OMP, scene: Scene) -> Iterator[Step]:
         if not self.stochastic:
-            return alternate(patches, start, coder=coder, update=LeastSquares(), threads=scene.threads)
+            return alternate(
+                patches, start, coder=coder, update=LeastSquares(n_steps=ITERATIONS), threads=scene.threads
+            )
         return online(
             patches,
             start,

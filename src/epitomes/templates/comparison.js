@@ -4,7 +4,7 @@
   const root = document.documentElement, panes = document.querySelector(".panes");
   const frames = [...panes.querySelectorAll(".frame")], first = frames[0].querySelector("img");
   const zooms = [...document.querySelectorAll("[name=zoom]")];
-  const wide = first.width, tall = first.height;
+  const [wide, tall] = ["width", "height"].map((side) => Number(first.getAttribute(side))); // not as laid out so far
   const held = new Map(); // pointers that are down, with their last places
   const most = 32;
   let scale = 1, x = wide / 2, y = tall / 2; // the pixel in the middle

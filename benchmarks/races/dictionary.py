@@ -30,9 +30,10 @@ SIGMA = 25
 LAM = 60.0
 ATOMS = 256
 CROP, QUICK_CROP = None, 88
-BATCHES = {"spams.trainDL": 400, "sklearn": 20}  # of the peers; scikit-learn takes seconds per batch
-QUICK_BATCHES = {"spams.trainDL": 40, "sklearn": 4}
-PASSES = 8  # of ours, at most
+BATCHES = {"spams.trainDL": 400, "sklearn": 6}  # of the peers; scikit-learn takes seconds per batch
+QUICK_BATCHES = {"spams.trainDL": 40, "sklearn": 2}
+PASSES = 16  # of ours, at most
+BATCH = 4096  # of ours
 JUDGED = 20_000  # patches on which dictionaries are judged
 
 Atoms = NDArray[np.float64]
@@ -68,10 +69,10 @@ def measure(picture: Picture, seed: int, options: Options) -> Iterator[Race]:
         theirs, seconds = timing.once(lambda learner=learner, n=n_batches: learner(n), clock)
         goal = worth(theirs)
         steps = online(
-            rows, start, coder=Lasso(lam=LAM), update=BlockCoordinate(), batch=512, rng=seed, threads=options.threads
+            rows, start, coder=Lasso(lam=LAM), update=BlockCoordinate(), batch=BATCH, rng=seed, threads=options.threads
         )
         began, marks, found = now(), [], []
-        for step in islice(steps, max(1, PASSES * len(rows) // 512)):
+        for step in islice(steps, max(1, PASSES * len(rows) // BATCH)):
             marks.append(now() - began)
             found.append(step.epitome.pixels)
             if marks[-1] > seconds:

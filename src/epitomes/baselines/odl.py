@@ -105,7 +105,7 @@ def learn_dictionary(
     lam: float,
     start: ArrayLike | None = None,
     n_passes: float = 5.0,
-    batch: int = 512,
+    batch: int = 4096,
     forget: float = 8.0,
     update: Update | None = None,
     rng: RNG = 0,
@@ -126,7 +126,7 @@ def learn_dictionary(
         Initial atoms of shape ``(p, m)``. Default: `n_atoms` patches, drawn at random.
     n_passes : float, default: 5.0
         Passes over the patches.
-    batch : int, default: 512
+    batch : int, default: 4096
         Number of patches in a step, about.
     forget : float, default: 8.0
         How fast older batches are forgotten: at step t, about t / forget steps count.

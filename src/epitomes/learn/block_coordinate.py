@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from epitomes import blocks, kernels
 from epitomes.checks import whole
 from epitomes.epitome import Epitome
 from epitomes.learn.moments import Moments
 from epitomes.learn.objective import cost
 from epitomes.learn.update import Updated
 from epitomes.phi import GatherPhi
+
+Floats = NDArray[np.float64]
+
+AT_ONCE = 16  # atoms whose common product is computed at once
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,13 +96,30 @@ class BlockCoordinate:
                 f"BlockCoordinate needs atoms that share no pixels, got {phi!r}: use phi=flat(...), or another update"
             )
         D = phi(epitome.pixels.astype(np.float64))
-        gram, weights = moments.gram, np.diagonal(moments.gram)
         for _ in range(self.n_sweeps):
-            for j in np.flatnonzero(weights > 0):
-                # Not by BLAS, whose threads would determine the order of the sum.
-                towards = moments.cross[j] - (gram[j, :, None] * D).sum(axis=0) + weights[j] * D[j]
-                length = float(np.sqrt(np.sum(towards**2)))
-                keep = max(0.0, 1.0 - lam * moments.mass[j] / length) if length > 0 else 0.0
-                D[j] = keep / weights[j] * towards
+            for first, last in blocks.split(len(D), AT_ONCE):
+                _sweep(D, moments, lam, first, last)
         value = cost(D, moments, lam)
         return Updated(Epitome(phi.average(D).astype(epitome.pixels.dtype), phi), value)
+
+
+def _sweep(D: Floats, moments: Moments, lam: float, first: int, last: int) -> None:
+    """Change the atoms `first` to `last - 1` in place, one after another.
+
+    What all atoms give together is one product; what changes within the block is added atom by atom.
+    """
+    gram, before = moments.gram[first:last], D[first:last].copy()
+    all_atoms = np.empty_like(before)
+    kernels.multiply(gram, D, all_atoms)
+    towards = moments.cross[first:last] - all_atoms
+    within = np.ascontiguousarray(gram[:, first:last])
+    weights, mass = np.diagonal(within), moments.mass[first:last]
+    for j in range(last - first):
+        if not weights[j] > 0:
+            continue
+        pull = towards[j] + weights[j] * before[j]
+        length = math.sqrt(float(np.sum(pull * pull)))
+        keep = max(0.0, 1.0 - lam * mass[j] / length) if length > 0 else 0.0
+        better = keep / weights[j] * pull
+        towards[j + 1 :] -= within[j + 1 :, j, None] * (better - before[j])
+        D[first + j] = better

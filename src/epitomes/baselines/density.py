@@ -56,8 +56,8 @@ class Density:
     >>> import numpy as np
     >>> from epitomes.baselines import Density
     >>> density = Density(np.zeros((8, 8)), np.ones((8, 8)))
-    >>> round(density.log_likelihood(np.zeros((1, 3, 3)))[0], 3)  # 9 log N(0; 0, 1)
-    -8.27
+    >>> density.log_likelihood(np.zeros((1, 3, 3))).round(3)  # 9 log N(0; 0, 1)
+    array([-8.27])
     """
 
     mean: Floats

@@ -7,7 +7,6 @@ coder, and the mean of `1/2 |x - a D|^2 + lam |a|_1` is computed. The ratio is t
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Iterator
 from itertools import islice
@@ -29,7 +28,7 @@ from epitomes.learn import BlockCoordinate, online
 SIGMA = 25
 LAM = 60.0
 ATOMS = 256
-CROP, QUICK_CROP = None, 88
+QUICK_CROP = 88
 BATCHES = {"spams.trainDL": 400, "sklearn": 6}  # of the peers; scikit-learn takes seconds per batch
 QUICK_BATCHES = {"spams.trainDL": 40, "sklearn": 2}
 PASSES = 16  # of ours, at most
@@ -117,6 +116,3 @@ def first_at_most(found: list[Atoms], goal: float, worth: object) -> int | None:
         half = (low + high) // 2
         low, high = (low, half) if worth(found[half]) <= goal else (half + 1, high)
     return low
-
-
-replace = dataclasses.replace

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 EXAMPLES = examples(
     "compare noisy.png --methods fast,best,ksvd -o compared.html",
     "compare noisy.png --methods paper,isd,jojic --clean clean.png --sigma 25 -o compared.html",
-    "compare --list",
 )
 
 USUAL = "fast,balanced,paper,ksvd"

@@ -95,7 +95,7 @@ class BlockCoordinate:
             raise ValueError(
                 f"BlockCoordinate needs atoms that share no pixels, got {phi!r}: use phi=flat(...), or another update"
             )
-        D = phi(epitome.pixels.astype(np.float64))
+        D = np.asarray(phi(epitome.pixels.astype(np.float64)), np.float64)
         for _ in range(self.n_sweeps):
             for first, last in blocks.split(len(D), AT_ONCE):
                 _sweep(D, moments, lam, first, last)

@@ -23,6 +23,8 @@ RACES = {
     "race-threads": "benchmarks.races.threads",
     "race-learn": "benchmarks.races.learn",
     "race-denoise": "benchmarks.races.denoise",
+    "race-ksvd": "benchmarks.races.ksvd",
+    "race-dictionary": "benchmarks.races.dictionary",
 }
 TABLES = {  # long: not part of `all`
     "table1": "benchmarks.tables.table1",
@@ -31,6 +33,7 @@ TABLES = {  # long: not part of `all`
     "ablation": "benchmarks.tables.ablation",
     "scale": "benchmarks.scale",
     "real-noise": "benchmarks.real_noise.photos",
+    "race-bm3d": "benchmarks.races.bm3d",
     "race-volume": "benchmarks.races.volume",
     "race-video": "benchmarks.races.video",
     "made-noise": "benchmarks.real_noise.made",
@@ -38,6 +41,7 @@ TABLES = {  # long: not part of `all`
     "star-field": "benchmarks.real_noise.stars",
     "fit-gate": "benchmarks.fit_gate",
     "inpainting": "benchmarks.inpainting",
+    "planted": "benchmarks.planted",
 }
 # statements of the paper and of the documentation; not part of `all` either
 CLAIMS = {

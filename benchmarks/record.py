@@ -107,6 +107,19 @@ class Ablation:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Planted:
+    """Patterns that were planted in a signal, and how many of them were learned from it."""
+
+    planted: str  # "signal" or "image"
+    seed: int
+    n_patterns: int
+    found: int
+    least: float  # correlation of the pattern that was learned worst
+    error: float  # squared error over the squared norm of the signal
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class Memory:
     """Peak memory of one call, in a process of its own."""
 
@@ -165,7 +178,7 @@ class Environment:
     versions: dict[str, str]
 
 
-Row = Race | SequenceRace | Table | Ablation | Memory | Scale | Claim | Environment
+Row = Race | SequenceRace | Table | Ablation | Planted | Memory | Scale | Claim | Environment
 
 
 def environment(options: Options) -> Environment:

@@ -249,6 +249,18 @@ void summarise(std::size_t isa, In2<T> rows, In1<std::int64_t> begin, In1<std::i
     kernel(rows.data(), n, m, {begin.data(), atoms.data(), values.data()}, first, last, p, gram.data(), cross.data(), mass.data());
 }
 
+template <class T>
+void update_atoms(std::size_t isa, Changed2<T> residual, In1<std::int64_t> begin, In1<std::int32_t> users, Changed1<T> values,
+                  Changed2<T> atoms, bool exact, Flag stop) {
+    const std::size_t n = residual.shape(0), m = residual.shape(1), p = atoms.shape(0);
+    require(atoms.shape(1) == m && begin.shape(0) == p + 1 && users.shape(0) == values.shape(0), "codes, rows and atoms do not agree");
+    require(stop.shape(0) == 1, "the stop flag needs one value");
+    require_compressed(begin, users, n);
+    const auto kernel = kernels_at<T>(isa).update_atoms;
+    nb::gil_scoped_release release;
+    kernel(residual.data(), m, begin.data(), users.data(), values.data(), atoms.data(), p, exact, {stop.data()});
+}
+
 void multiply(std::size_t isa, In2<double> left, In2<double> right, Changed2<double> out) {
     const std::size_t n = left.shape(0), inner = left.shape(1), width = right.shape(1);
     require(right.shape(0) == inner && out.shape(0) == n && out.shape(1) == width, "the matrices do not agree");
@@ -274,6 +286,8 @@ void bind(nb::module_& m, const char* name) {
           "rows"_a.noconvert(), "weights"_a.noconvert());
     m.def("summarise", &summarise<T>, "isa"_a, "rows"_a.noconvert(), "begin"_a.noconvert(), "atoms"_a.noconvert(), "values"_a.noconvert(),
           "first"_a, "last"_a, "gram"_a.noconvert(), "cross"_a.noconvert(), "mass"_a.noconvert());
+    m.def("update_atoms", &update_atoms<T>, "isa"_a, "residual"_a.noconvert(), "begin"_a.noconvert(), "users"_a.noconvert(),
+          "values"_a.noconvert(), "atoms"_a.noconvert(), "exact"_a, "stop"_a.noconvert());
 }
 
 }  // namespace

@@ -92,11 +92,39 @@ void shrink_groups(std::size_t isa, In1<float> noisy, In1<float> guide, In1<std:
 
 // The same by a Wiener filter.
 void filter_groups(std::size_t isa, In1<float> noisy, In1<float> guide, In1<std::int64_t> offsets, In1<std::int64_t> sum_offsets,
-                   std::int64_t shift, In2<std::int32_t> places, In1<std::int32_t> counts, In1<float> levels, In2<double> noise, Flag stop,
-                   Changed1<float> total, Changed1<float> weight) {
+                   std::int64_t shift, In2<std::int32_t> places, In1<std::int32_t> counts, In1<float> levels, In2<double> noise,
+                   double in_guide, double flat, bool even, Flag stop, Changed1<float> total, Changed1<float> weight) {
     const epitomes::Groups groups = checked(noisy, guide, offsets, sum_offsets, shift, places, counts, levels, stop, total, weight);
     require(noise.shape(0) == groups.m && noise.shape(1) == groups.m, "patches and the covariance of the noise differ in length");
-    run(isa_at(isa).filter_groups, groups, epitomes::Wiener{noise.data()}, stop, total, weight);
+    run(isa_at(isa).filter_groups, groups, epitomes::Wiener{noise.data(), in_guide, flat, even}, stop, total, weight);
+}
+
+// The same by linear combinations of the members.
+void combine_groups(std::size_t isa, In1<float> noisy, In1<float> guide, In1<std::int64_t> offsets, In1<std::int64_t> sum_offsets,
+                    std::int64_t shift, In2<std::int32_t> places, In1<std::int32_t> counts, In1<float> levels, double in_guide, double extra,
+                    bool affine, Flag stop, Changed1<float> total, Changed1<float> weight) {
+    const epitomes::Groups groups = checked(noisy, guide, offsets, sum_offsets, shift, places, counts, levels, stop, total, weight);
+    require(in_guide >= 0 && in_guide <= 1 && extra >= 0 && (in_guide < 1 || extra > 0), "the system has no inverse");
+    run(isa_at(isa).combine_groups, groups, epitomes::Ridge{in_guide, extra, affine}, stop, total, weight);
+}
+
+// The same in a transform of patches and members.
+void transform_groups(std::size_t isa, In1<float> noisy, In1<float> guide, In1<std::int64_t> offsets, In1<std::int64_t> sum_offsets,
+                      std::int64_t shift, In2<std::int32_t> places, In1<std::int32_t> counts, In1<float> levels, In2<float> down,
+                      In2<float> down_back, In2<float> across, In2<float> across_back, In1<float> along, double threshold, bool wiener,
+                      In1<float> window, Flag stop, Changed1<float> total, Changed1<float> weight) {
+    const epitomes::Groups groups = checked(noisy, guide, offsets, sum_offsets, shift, places, counts, levels, stop, total, weight);
+    const std::size_t height = down.shape(0), width = across.shape(0);
+    require(height > 0 && width > 0 && groups.m % (height * width) == 0 && window.shape(0) == groups.m, "patches and their transform differ in size");
+    for (const In2<float>* matrix : {&down, &down_back}) require(matrix->shape(0) == height && matrix->shape(1) == height, "a transform is not square");
+    for (const In2<float>* matrix : {&across, &across_back})
+        require(matrix->shape(0) == width && matrix->shape(1) == width, "a transform is not square");
+    std::size_t most = 1, used = 1;
+    while (used < along.shape(0)) most *= 2, used += most * most;
+    require(used == along.shape(0), "transforms of members need 1, 2, 4, ... of them");
+    const epitomes::Transform transform{down.data(), down_back.data(), across.data(), across_back.data(), height,       width,
+                                        along.data(), most,            threshold,     wiener,             window.data()};
+    run(isa_at(isa).transform_groups, groups, transform, stop, total, weight);
 }
 
 // The same by conditional means, given the pixels of finite variance.
@@ -132,7 +160,10 @@ void bind_groups(nb::module_& m) {
           "stop"_a.noconvert(), "places"_a.noconvert(), "distances"_a.noconvert());
     define_groups(m, &shrink_groups, "base"_a.noconvert(), "atoms"_a.noconvert(), "n_voters"_a, "most_atoms"_a, "bound"_a, "strength"_a,
                   "edge"_a, "by_rank"_a);
-    define_groups(m, &filter_groups, "noise"_a.noconvert());
+    define_groups(m, &filter_groups, "noise"_a.noconvert(), "in_guide"_a, "flat"_a, "even"_a);
+    define_groups(m, &combine_groups, "in_guide"_a, "extra"_a, "affine"_a);
+    define_groups(m, &transform_groups, "down"_a.noconvert(), "down_back"_a.noconvert(), "across"_a.noconvert(), "across_back"_a.noconvert(),
+                  "along"_a.noconvert(), "threshold"_a, "wiener"_a, "window"_a.noconvert());
     define_groups(m, &complete_groups, "variances"_a.noconvert(), "most"_a);
     m.def("decompose", &decompose, "isa"_a, "matrix"_a.noconvert(), "values"_a.noconvert(), "vectors"_a.noconvert());
 }

@@ -123,6 +123,12 @@ template <class T>
 using Summarise = void (*)(const T* rows, std::size_t n, std::size_t m, const Start<T>& codes, std::size_t first, std::size_t last,
                            std::size_t p, double* gram, double* cross, double* mass);
 
+// K-SVD: improves the unit atoms (p, m) one after another, each with the values of the rows that use it, and keeps the
+// residual (n, m) up to date. Codes are compressed by atoms. `exact`: by singular vectors instead of one power step.
+template <class T>
+using UpdateAtoms = void (*)(T* residual, std::size_t m, const std::int64_t* begin, const std::int32_t* users, T* values, T* atoms,
+                             std::size_t p, bool exact, Stop);
+
 // out (n, width) = left (n, inner) times right (inner, width).
 using Multiply = void (*)(const double* left, std::size_t n, std::size_t inner, const double* right, std::size_t width, double* out);
 
@@ -169,6 +175,29 @@ struct Shrinkage {
 // What is done to a group otherwise: its members pass the Wiener filter of their covariance and that of the noise.
 struct Wiener {
     const double* noise;  // [m][m]: covariance of the noise of a patch at level 1, positive definite
+    double in_guide;      // how much of it the guide holds: 1 where the guide is the noisy image
+    double flat;          // groups whose pixels vary by no more than this many variances of the noise become their mean
+    bool even;            // whether all groups weigh the same, or 1 / (1 + directions kept)
+};
+
+// Each member becomes a linear combination of all: (G + D)^-1 G of them, with G the products of their guide patches.
+struct Ridge {
+    double in_guide;  // how much of the noise the guide holds: 1 where it is the noisy image
+    double extra;     // noise that is assumed beside that which there is, a share of it
+    bool affine;      // whether the factors of a combination sum to one
+};
+
+// A group is transformed along the columns and rows of its patches and along its members, its coefficients are shrunk, and
+// the transforms are undone. Its members are cut to 1, 2, 4, ...
+struct Transform {
+    const float *down, *down_back;      // [height][height], and its inverse
+    const float *across, *across_back;  // [width][width], and its inverse
+    std::size_t height, width;
+    const float* along;   // orthonormal matrices [1][1], [2][2], [4][4], ..., one after another
+    std::size_t most;     // members that the last of them takes
+    double threshold;     // in standard deviations of the noise: coefficients below it become zero
+    bool wiener;          // coefficients are multiplied by g^2 / (g^2 + level^2) instead, with g those of the guide
+    const float* window;  // [m]: how much the pixels of a patch weigh
 };
 
 // What is done to a group with unknown pixels: its members become conditional means, given their known pixels.
@@ -181,6 +210,8 @@ using Match = void (*)(const Search&, std::size_t plane, const std::int64_t* top
                        float* distances);
 using ShrinkGroups = void (*)(const Groups&, const Shrinkage&, Stop, float* total, float* weight);
 using FilterGroups = void (*)(const Groups&, const Wiener&, Stop, float* total, float* weight);
+using CombineGroups = void (*)(const Groups&, const Ridge&, Stop, float* total, float* weight);
+using TransformGroups = void (*)(const Groups&, const Transform&, Stop, float* total, float* weight);
 using CompleteGroups = void (*)(const Groups&, const Conditional&, Stop, float* total, float* weight);
 // Eigenvalues, rising, and unit eigenvectors as rows, of a symmetric matrix (n, n).
 using Decompose = void (*)(const float* matrix, std::size_t n, float* values, float* vectors);
@@ -191,6 +222,7 @@ struct Kernels {
     Gather<T> gather;
     Scatter<T> scatter;
     Summarise<T> summarise;
+    UpdateAtoms<T> update_atoms;
 };
 
 // One compiled instruction set.
@@ -202,6 +234,8 @@ struct Isa {
     Match match;
     ShrinkGroups shrink_groups;
     FilterGroups filter_groups;
+    CombineGroups combine_groups;
+    TransformGroups transform_groups;
     CompleteGroups complete_groups;
     Decompose decompose;
 };

@@ -22,11 +22,11 @@ class Voters {
     }
 
     // Appends orthonormal rows to the base in `basis`; returns how many rows it has then, or 0 where they leave the voters
-    // with more error than noise has: such a group is none of the dictionary's.
+    // with more error than noise has, and than they may have: such a group is none of the dictionary's.
     std::size_t choose(const std::int32_t* places, std::size_t n, float level, Matrix<float>& basis) {
         double error = 0;
         const std::size_t size = search(places, n, level, basis, error);
-        return error <= double(g_.m) * double(level) * double(level) * double(n) ? size : 0;
+        return error <= std::max(double(g_.m), s_.bound) * double(level) * double(level) * double(n) ? size : 0;
     }
 
    private:

@@ -2,8 +2,11 @@
 #include "coding.hpp"
 #include "conditional.hpp"
 #include "groups.hpp"
+#include "ksvd.hpp"
 #include "matching.hpp"
 #include "moments.hpp"
+#include "ridge.hpp"
+#include "transform_groups.hpp"
 #include "wiener.hpp"
 
 namespace epitomes::EPITOMES_ISA {
@@ -144,12 +147,14 @@ std::unique_ptr<Engine<T>> make_engine(const AtomsView<T>& view) {
 
 extern const Isa isa;
 const Isa isa = {EPITOMES_NAME(EPITOMES_ISA),
-                 {make_engine<float>, gather<float>, scatter<float>, summarise<float>},
-                 {make_engine<double>, gather<double>, scatter<double>, summarise<double>},
+                 {make_engine<float>, gather<float>, scatter<float>, summarise<float>, update_atoms<float>},
+                 {make_engine<double>, gather<double>, scatter<double>, summarise<double>, update_atoms<double>},
                  multiply,
                  match,
                  shrink_groups,
                  filter_groups,
+                 combine_groups,
+                 transform_groups,
                  complete_groups,
                  decompose};
 

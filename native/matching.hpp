@@ -14,7 +14,7 @@ class Matcher {
    public:
     explicit Matcher(const Search& search)
         : s_(search), column_(search.width + 2 * kLanes<float>), sums_(search.width + 2 * kLanes<float>),
-          spread_(search.width + 2 * kLanes<float>), distances_(search.n_lefts * n_shifts(), Filled::nothing), keys_(n_shifts()) {}
+          spread_(search.width + 2 * kLanes<float>), distances_(search.n_lefts * n_shifts(), Filled::nothing), keys_(n_shifts()), minima_(2 * search.n_matches + 2 * kLanes<float>) {}
 
     // Matches of the references on one line: their places, nearest first, and squared distances. The reference itself
     // comes first; equal distances follow the order of the shifts; where the image has too few patches, the last one
@@ -35,6 +35,7 @@ class Matcher {
 
    private:
     static constexpr float kFar = __builtin_inff();
+    static constexpr unsigned kAll = (1u << kLanes<float>) - 1;
 
     static std::ptrdiff_t reach(std::size_t r) { return std::ptrdiff_t(r); }
     std::size_t n_shifts() const { return (2 * s_.reach_planes + 1) * (2 * s_.reach_height + 1) * (2 * s_.reach_width + 1); }
@@ -106,15 +107,10 @@ class Matcher {
 
     // The nearest of all shifts. Distances are not negative, so their bits rise with them: a distance and the number of
     // its shift make one whole number, and no two are equal.
-    void select(std::size_t plane, std::size_t top, std::size_t left, const float* of, std::int32_t* places, float* distances) {
+    void select(std::size_t plane, std::size_t top, std::size_t left, float* of, std::int32_t* places, float* distances) {
         const std::size_t self = n_shifts() / 2;
-        std::size_t n = 0;
-        for (std::size_t k = 0; k < n_shifts(); k++) {
-            if (of[k] == kFar || k == self) continue;
-            std::uint32_t bits;
-            std::memcpy(&bits, of + k, sizeof bits);
-            keys_[n++] = std::uint64_t(bits) << 32 | k;
-        }
+        of[self] = kFar;
+        const std::size_t n = candidates(of);
         const std::size_t wanted = std::min(n, s_.n_matches - 1);
         if (wanted < n) std::nth_element(keys_.data(), keys_.data() + wanted, keys_.data() + n);
         std::sort(keys_.data(), keys_.data() + wanted);
@@ -130,6 +126,40 @@ class Matcher {
             distances[k] = kFar;
         }
     }
+    // Keys of distances that may be among the nearest, all that are and some more; returns how many.
+    std::size_t candidates(const float* of) {
+        constexpr std::size_t lanes = kLanes<float>;
+        const std::size_t whole = n_shifts() / lanes * lanes;
+        const float most = bound(of, whole / lanes);
+        const Vec<float> limit = splat(most);
+        std::size_t n = 0;
+        for (std::size_t k = 0; k < whole; k += lanes)
+            for (unsigned near = ~above(load(of + k), limit) & kAll; near != 0; near &= near - 1) n = add_key(of, k + std::size_t(__builtin_ctz(near)), n);
+        for (std::size_t k = whole; k < n_shifts(); k++)
+            if (of[k] <= most) n = add_key(of, k, n);
+        return n;
+    }
+    std::size_t add_key(const float* of, std::size_t shift, std::size_t n) {
+        if (of[shift] == kFar) return n;
+        std::uint32_t bits;
+        std::memcpy(&bits, of + shift, sizeof bits);
+        keys_[n] = std::uint64_t(bits) << 32 | shift;
+        return n + 1;
+    }
+    // A distance that at least as many as wanted do not exceed: distances fall into parts that have a least one each, and of
+    // these so many do not exceed it.
+    float bound(const float* of, std::size_t n_vectors) {
+        constexpr std::size_t lanes = kLanes<float>;
+        const std::size_t wanted = s_.n_matches - 1, parts = (2 * wanted + lanes - 1) / lanes;
+        if (wanted == 0 || parts > n_vectors) return kFar;
+        for (std::size_t i = 0; i < parts; i++) {
+            Vec<float> least = -load(of + i * lanes);
+            for (std::size_t v = i + parts; v < n_vectors; v += parts) least = max(least, -load(of + v * lanes));
+            store(minima_.data() + i * lanes, -least);
+        }
+        std::nth_element(minima_.data(), minima_.data() + (wanted - 1), minima_.data() + parts * lanes);
+        return minima_[wanted - 1];
+    }
     std::int32_t place(std::size_t plane, std::size_t top, std::size_t left, std::size_t shift) const {
         const std::size_t wide = 2 * s_.reach_width + 1, tall = 2 * s_.reach_height + 1;
         const std::size_t x = left + shift % wide - s_.reach_width, y = top + shift / wide % tall - s_.reach_height,
@@ -140,6 +170,7 @@ class Matcher {
     Search s_;
     Buffer<float> column_, sums_, spread_, distances_;
     Buffer<std::uint64_t> keys_;
+    Buffer<float> minima_;
 };
 
 inline void match(const Search& search, std::size_t plane, const std::int64_t* tops, std::size_t n_tops, Stop stop, std::int32_t* places,

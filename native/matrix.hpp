@@ -30,13 +30,22 @@ struct Matrix {
     Buffer<T> data;
 };
 
+// Rows that somebody else owns.
+template <class T>
+struct RowsView {
+    const T* row(std::size_t i) const { return data + i * stride; }
+
+    const T* data;
+    std::size_t stride;
+};
+
 struct Range {
     std::size_t begin, end;
 };
 
 // out = sum over r in `over` of factors[r * step] times row r, in `columns`, which begin and end with whole vectors.
-template <int V, class T>
-inline void combine_part(const T* factors, std::size_t step, const Matrix<T>& rows, Range over, std::size_t first, T* out) {
+template <int V, class T, class Rows>
+inline void combine_part(const T* factors, std::size_t step, const Rows& rows, Range over, std::size_t first, T* out) {
     Vec<T> sums[V];
     for (int v = 0; v < V; v++) sums[v] = Vec<T>{};
     const T* at = rows.row(over.begin) + first;
@@ -47,8 +56,8 @@ inline void combine_part(const T* factors, std::size_t step, const Matrix<T>& ro
     }
     for (int v = 0; v < V; v++) store(out + first + std::size_t(v) * kLanes<T>, sums[v]);
 }
-template <class T>
-inline void combine(const T* factors, std::size_t step, const Matrix<T>& rows, Range over, Range columns, T* out) {
+template <class T, class Rows>
+inline void combine(const T* factors, std::size_t step, const Rows& rows, Range over, Range columns, T* out) {
     constexpr std::size_t lanes = kLanes<T>;
     std::size_t x = columns.begin;
     for (; x + 8 * lanes <= columns.end; x += 8 * lanes) combine_part<8>(factors, step, rows, over, x, out);

@@ -16,9 +16,12 @@ inline void copy_patch(const Groups& groups, const float* patch, T* row) {
 template <class T>
 class GroupLoop {
    protected:
+    // A pixel of a member weighs `weight`, times the entry of its place in the patch and of the member where these are given.
     struct Estimates {
         const Matrix<T>& pixels;
         float weight;
+        const float* by_pixel = nullptr;   // [m]
+        const float* by_member = nullptr;  // [n]
     };
 
     explicit GroupLoop(const Groups& groups) : g_(groups), pixels_(groups.m, groups.n_matches) {}
@@ -31,9 +34,9 @@ class GroupLoop {
             const std::int32_t* places = g_.places + i * g_.n_matches;
             n_ = std::size_t(g_.counts[i]);
             wide_ = round_up(n_, kLanes<T>);
-            gather(places);
+            gather(g_.noisy, places, pixels_);
             const Estimates found = estimate(places, g_.levels[i]);
-            scatter(places, found.pixels, found.weight, total, weight);
+            scatter(places, found, total, weight);
         }
     }
 
@@ -48,25 +51,29 @@ class GroupLoop {
         }
     }
 
+    // The members as they are in some image.
+    void gather(const float* image, const std::int32_t* places, Matrix<T>& pixels) const {
+        for (std::size_t k = 0; k < g_.m; k++) {
+            T* row = pixels.row(k);
+            const float* from = image + g_.offsets[k];
+            for (std::size_t j = 0; j < n_; j++) row[j] = T(from[places[j]]);
+            for (std::size_t j = n_; j < wide_; j++) row[j] = 0;
+        }
+    }
+
     Groups g_;
     std::size_t n_ = 0, wide_ = 0;  // members of the group, and the same in whole vectors
     Matrix<T> pixels_;
 
    private:
-    void gather(const std::int32_t* places) {
+    void scatter(const std::int32_t* places, const Estimates& found, float* total, float* weight) const {
         for (std::size_t k = 0; k < g_.m; k++) {
-            T* row = pixels_.row(k);
-            const float* from = g_.noisy + g_.offsets[k];
-            for (std::size_t j = 0; j < n_; j++) row[j] = T(from[places[j]]);
-            for (std::size_t j = n_; j < wide_; j++) row[j] = 0;
-        }
-    }
-    void scatter(const std::int32_t* places, const Matrix<T>& estimates, float by, float* total, float* weight) const {
-        for (std::size_t k = 0; k < g_.m; k++) {
-            const T* row = estimates.row(k);
+            const T* row = found.pixels.row(k);
             float* sums = total + (g_.sum_offsets[k] - g_.shift);
             float* weights = weight + (g_.sum_offsets[k] - g_.shift);
+            const float here = found.by_pixel == nullptr ? found.weight : found.weight * found.by_pixel[k];
             for (std::size_t j = 0; j < n_; j++) {
+                const float by = found.by_member == nullptr ? here : here * found.by_member[j];
                 sums[places[j]] += by * float(row[j]);
                 weights[places[j]] += by;
             }

@@ -74,9 +74,14 @@ def measure(picture: Picture, seed: int, threads: int, options: Options) -> Iter
     laps = timing.interleave(
         {**ours, PEER: peer}, rounds=1 if options.quick else options.rounds, clock="wall", patience=options.patience
     )
-    n_patches = int(np.prod([side - width + 1 for side, width in zip(clean.shape, PATCH, strict=True)]))
+    n_patches = patches_in(clean)
     for name in ours:
         yield row(name, laps[name], laps[PEER], clean, picture, kind, seed, threads, n_patches)
+
+
+def patches_in(image: NDArray[Any]) -> int:
+    """Number of 8 x 8 patches."""
+    return int(np.prod([side - width + 1 for side, width in zip(image.shape, PATCH, strict=True)]))
 
 
 def draw_curve(path: Path, found: Sequence[Race]) -> None:
@@ -114,9 +119,12 @@ def row(
     seed: int,
     threads: int,
     n_patches: int,
+    *,
+    race: str = "denoise",
+    sigma: float = SIGMA,
 ) -> Race:
     return Race(
-        race="denoise",
+        race=race,
         image=picture.name,
         method=name,
         peer=PEER,
@@ -131,7 +139,7 @@ def row(
         pictures=picture.source,
         epitome=kind,
         seed=seed,
-        sigma=SIGMA,
+        sigma=sigma,
         psnr=psnr(clean, ours.result),
         peer_psnr=psnr(clean, peer.result),
     )

@@ -1,4 +1,5 @@
 from . import adaptors as adaptors
+from . import baselines as baselines
 from . import coders as coders
 from . import estimators as estimators
 from . import formats as formats

@@ -14,6 +14,7 @@ from benchmarks import __main__ as command
 from benchmarks.options import Options
 from benchmarks.record import as_json
 from epitomes import restoration
+from epitomes.baselines import METHODS
 from epitomes.formats import write
 
 
@@ -32,7 +33,9 @@ def images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "n_rows"), [("table1", 3 * 5 * 2 * 2), ("table2", 5 * 2 * 2)])
+@pytest.mark.parametrize(
+    ("name", "n_rows"), [("table1", 3 * 5 * 2 * 2), ("table2", (2 + 1) * 5 * 2 * (2 + len(METHODS)))]
+)
 def test_rows(name: str, n_rows: int, images: Path, capsys: pytest.CaptureFixture[str]) -> None:
     module = importlib.import_module(command.TABLES[name])
     found = list(module.run(Options(images=images, seeds=2)))

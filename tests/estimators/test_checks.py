@@ -12,7 +12,7 @@ from typing import Any
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from epitomes.coders import OMP
-from epitomes.estimators import EpitomeDenoiser, EpitomeLearning
+from epitomes.estimators import EpitomeDenoiser, EpitomeLearning, OnlineDictionaryLearning
 
 ESTIMATORS = [
     EpitomeLearning(),
@@ -28,6 +28,7 @@ ESTIMATORS = [
         n_jobs=1,
     ),
     EpitomeDenoiser(sigma=0.5, image_shape="auto"),
+    OnlineDictionaryLearning(n_components=5, max_iter=2),
 ]
 
 

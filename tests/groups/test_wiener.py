@@ -242,7 +242,7 @@ class TestSettings:
 @pytest.mark.skipif(not NATIVE, reason="tests the native bindings")
 class TestWrongCalls:
     def call(self, **changed: Any) -> None:
-        groups = one_group(np.ones((5, 4)), 1.0)._asdict() | {"noise": np.eye(4)}
+        groups = one_group(np.ones((5, 4)), 1.0)._asdict() | Wiener(covariance=np.eye(4)).shrinkage(4, 1)._asdict()
         sums = {name: np.zeros(20, np.float32) for name in ("total", "weight")}
         _native.shrink_groups(**{"isa": 0, "stop": np.zeros(1, np.uint8)} | groups | sums | changed)
 
@@ -268,3 +268,31 @@ class TestWrongCalls:
         for changed in ({"noise": np.eye(4, dtype=np.float32)}, {"noise": np.asfortranarray(np.ones((4, 4)))[:, ::2]}):
             with pytest.raises(TypeError):
                 self.call(**changed)
+
+
+@pytest.mark.parametrize("isa", NATIVE)
+class TestNoisyGuides:
+    """The first step of NL-Bayes: the guide is the noisy image, and the noise is taken off its covariance."""
+
+    @pytest.mark.parametrize("m", [9, 25])
+    def test_specification(self, m: int, isa: str, rng: np.random.Generator) -> None:
+        groups = many_groups(m, 70, rng)
+        groups = groups._replace(counts=np.maximum(groups.counts, 2 * m).astype(np.int32))
+        settings = Wiener(covariance=np.eye(m), in_guide=1.0, flat=1.1, even=True).shrinkage(m, 1)
+        agree(shrunk(isa, groups, settings), shrunk("reference", groups, settings), 1e-4)
+
+    def test_the_noise_is_taken_off(self, isa: str, rng: np.random.Generator) -> None:
+        """`mean + (y - mean) (I - C^-1 sigma^2)` with the covariance C of the noisy members."""
+        members, level = rng.standard_normal((80, 12)) @ rng.standard_normal((12, 12)), 0.7
+        C = covariance_of(members)
+        mean = members.mean(axis=0)
+        expected = mean + (members - mean) @ (np.eye(12) - level**2 * (1 + 1e-5) * np.linalg.inv(C))
+        got = estimates(isa, members, Wiener(covariance=np.eye(12), in_guide=1.0), level)
+        np.testing.assert_allclose(got, expected, atol=1e-3)
+
+    @pytest.mark.parametrize("spread", [0.9, 1.2])
+    def test_flat_groups_become_their_mean(self, spread: float, isa: str, rng: np.random.Generator) -> None:
+        members = rng.standard_normal((40, 16))
+        members = 50 + spread * (members - members.mean()) / members.std()
+        got = estimates(isa, members, Wiener(covariance=np.eye(16), flat=1.0), 1.0)
+        assert np.allclose(got, members.mean(), atol=1e-4) == (spread < 1)

@@ -39,11 +39,12 @@ def three() -> Photos:
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, int, int]]:
-    """Replace denoising; the list receives sigma, number of steps and seed of every call."""
+    """Replace denoising; the list receives sigma, number of steps and seed of every call. Baselines have no steps."""
     seen: list[tuple[float, int, int]] = []
 
     def fake(noisy, sigma, *, method, rng=0, threads=None):  # type: ignore[no-untyped-def]
-        seen.append((sigma, method.recipe.settle(noisy, sigma).n_steps, rng))
+        recipe = getattr(method, "recipe", None)
+        seen.append((sigma, 0 if recipe is None else recipe.settle(noisy, sigma).n_steps, rng))
         return SimpleNamespace(image=0.9 * noisy, seconds=0.25)
 
     monkeypatch.setattr(restoration, "restore", fake)

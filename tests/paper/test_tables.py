@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from epitomes import Epitome
+from epitomes.baselines import METHODS
 from epitomes.paper import judge, printed, table1, table2
 from epitomes.paper.photos import Photos
 from epitomes.paper.report import Setting
@@ -134,7 +135,7 @@ def test_other_pictures_have_no_printed_numbers(three: Photos, calls: Calls) -> 
     assert "These are stand-ins." in report.notes
     assert all(line[3:] == ["–"] * 3 for line in report.grids[0].lines if line[2] != "ours")
     second = table2.run(setting, Log())
-    assert second.grids[0].header == ["sigma", "IE", "E"]
+    assert second.grids[0].header == ["sigma", "IE", "E", *(kind.label for kind in METHODS.values())]
     unfaithful = Photos(tuple(dataclasses.replace(photo, name="house") for photo in three.all[:1]))
     (row,) = table1.rows(Setting(photos=unfaithful, seeds=1, rows=("E",), sigmas=(25,)), Log())
     assert row.printed is None  # named house, but of another size
@@ -197,23 +198,44 @@ def test_table_2_is_the_mean_of_five() -> None:
 
 @pytest.mark.slow
 def test_table_2_takes_the_rows_of_table_1(six: Photos, calls: Calls) -> None:
-    setting, log = Setting(photos=six, seeds=2), Log()
+    setting, log = Setting(photos=six, seeds=2, methods=("bm3d", "wnnm")), Log()
     table1.run(setting, log)
     before = len(calls)
     report = table2.run(setting, log)
-    assert len(calls) == before
-    assert sum(row.table == "table2" for row in log.rows) == 2 * 5 * 2
-    alone = Log()
-    table2.run(setting, alone)
-    assert "cameraman" not in {row.image for row in alone.rows}
-    assert len(calls) == before + 5 * 5 * 2 * 2
+    assert len(calls) == before + 2 * 5 * 5 * 2
+    ours = [row for row in log.rows if row.table == "table2"]
+    assert {row.row for row in ours} == {"IE", "E", "BM3D", "WNNM"}
+    assert len([row for row in ours if row.image == "mean of five"]) == 4 * 5 * 2
+    assert len([row for row in ours if row.image != "mean of five"]) == 2 * 5 * 5 * 2
+    table2.run(setting, log)
+    assert len(calls) == before + 2 * 5 * 5 * 2  # nothing is measured twice
+    assert "cameraman" not in {row.image for row in ours}
     grid = report.grids[0]
-    assert list(grid.header) == ["sigma", "dB", "IE", "E", "ISD", "Jojic", "K-SVD", "BM3D", "LSSC"]
+    assert list(grid.header) == ["sigma", "dB", "IE", "E", "ISD", "Jojic", "K-SVD", "BM3D", "LSSC", "WNNM"]
     assert grid.lines[0][:2] == ["10", "ours"]
-    assert grid.lines[0][4:] == ["not measured"] * 5
-    assert grid.lines[1] == ["10", "paper", "34.83", "34.67", "34.71", "28.83", "34.76", "35.24", "35.32"]
-    assert grid.lines[2][4:] == ["–"] * 5
+    assert [grid.lines[0][k] for k in (4, 5, 6, 8)] == ["not measured"] * 4
+    assert grid.lines[0][7] == f"{np.mean([row.psnr for row in ours if (row.row, row.sigma) == ('BM3D', 10)]):.2f}"
+    assert grid.lines[1] == ["10", "paper", "34.83", "34.67", "34.71", "28.83", "34.76", "35.24", "35.32", "–"]
+    assert [grid.lines[2][k] for k in (4, 5, 6, 8, 9)] == ["–"] * 5
     assert grid.lines[-2][:4] == ["mean", "paper", "31.26", "31.14"]
+
+
+def test_table_2_has_a_row_for_every_method_image_and_level(six: Photos, calls: Calls) -> None:
+    found = list(table2.rows(Setting(photos=six, seeds=1, sigmas=(10, 25)), Log()))
+    labels = {"IE", "E", *(kind.label for kind in METHODS.values())}
+    cells = {(row.row, row.image, row.sigma) for row in found}
+    assert cells == set(itertools.product(labels, [*printed.FIVE, "mean of five"], (10, 25)))
+    assert len(found) == len(cells) and {row.table for row in found} == {"table2"}
+    for row in found:
+        if row.image == "mean of five":
+            assert row.printed == printed.table2(row.row, row.sigma)
+            five = [each.psnr for each in found if (each.row, each.sigma) == (row.row, row.sigma) and each is not row]
+            assert row.psnr == pytest.approx(np.mean(five))
+
+
+def test_table_2_of_other_images_has_no_printed_means(three: Photos, calls: Calls) -> None:
+    found = list(table2.rows(Setting(photos=three, quick=True, methods=("bm3d",)), Log()))
+    assert {row.printed for row in found} == {None} and "BM3D" in {row.row for row in found}
 
 
 def test_table_2_differences_are_those_of_its_rows() -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from epitomes.cli import denoise, doctor, info, inpaint, learn, noise, paper, report, show
+from epitomes.cli import compare, denoise, doctor, info, inpaint, learn, noise, paper, report, show
 from epitomes.cli.advice import CommandLine
 from epitomes.cli.errors import CODES, DONE, INTERRUPTED, guarded
 from epitomes.cli.help import SectionedCommand, examples
@@ -33,6 +33,7 @@ for command, epilog in (
     (inpaint.inpaint, inpaint.EXAMPLES),
     (noise.noise, noise.EXAMPLES),
     (report.report, report.EXAMPLES),
+    (compare.compare, compare.EXAMPLES),
     (info.info, info.EXAMPLES),
     (learn.learn, learn.EXAMPLES),
     (show.show, show.EXAMPLES),

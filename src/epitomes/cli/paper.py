@@ -53,6 +53,7 @@ def paper(
     seeds: Annotated[int, typer.Option(metavar="N", min=1, help="number of noise samples per image and level")] = 5,
     threads: Threads = None,
     rows: Annotated[str, typer.Option(metavar="IE,E", help="rows of table 1")] = "IE,E",
+    methods: Annotated[str, typer.Option(metavar="A,B", help="baselines of table 2 [default: all]")] = "",
     pictures: Annotated[str, typer.Option(metavar="A,B", help="images of table 1 [default: all]")] = "",
     sigmas: Annotated[str, typer.Option(metavar="A,B", help="noise levels of table 1")] = "10,15,20,25,50",
     json: Annotated[
@@ -80,6 +81,7 @@ def paper(
         seeds=seeds,
         threads=threads,
         rows=_rows(rows),
+        methods=_methods(methods),
         sigmas=_sigmas(sigmas),
         tell=tell,
     )
@@ -138,6 +140,15 @@ def _rows(text: str) -> list[str]:
     if not names or not set(names) <= set(ROWS):
         raise usage(f"--rows needs some of {', '.join(ROWS)}, separated by commas, got {text!r}")
     return [name for name in ROWS if name in names]
+
+
+def _methods(text: str) -> list[str]:
+    from epitomes.baselines import METHODS
+
+    names = [word.lower() for word in _words(text)]
+    if unknown := [name for name in names if name not in METHODS]:
+        raise usage(f"--methods needs some of {', '.join(METHODS)}, separated by commas, got {unknown[0]!r}")
+    return [name for name in METHODS if name in names] if names else list(METHODS)
 
 
 def _sigmas(text: str) -> list[float]:

@@ -12,6 +12,7 @@ except ImportError as error:
     ) from error
 
 from epitomes.estimators.denoiser import EpitomeDenoiser
+from epitomes.estimators.dictionary import OnlineDictionaryLearning
 from epitomes.estimators.learning import EpitomeLearning
 
-__all__ = ["EpitomeDenoiser", "EpitomeLearning"]
+__all__ = ["EpitomeDenoiser", "EpitomeLearning", "OnlineDictionaryLearning"]

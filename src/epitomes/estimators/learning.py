@@ -150,7 +150,7 @@ class EpitomeLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         per_pass = n_batches(rows, batch)
         history: list[Progress] = []
         last, reason = np.inf, f"{max_iter} passes done"
-        for step in self._steps(rows, self._first(seed), seed, batch):
+        for step in self._steps(rows, self._first(rows, seed), seed, batch):
             history.append(step.progress)
             if len(history) % per_pass:
                 continue
@@ -183,7 +183,7 @@ class EpitomeLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         rows = validate_data(self, X, dtype=FLOATS, reset=not goes_on)
         seed = seed_of(self.random_state)
         before, n_iter = (self._step, self.n_iter_) if goes_on else (None, 0)
-        first = before.epitome if before else self._first(seed)
+        first = before.epitome if before else self._first(rows, seed)
         step = next(self._steps(rows, first, seed, len(rows), after=before))
         history = (*(self.fit_.history if goes_on else ()), step.progress)
         return self._keep(step, history, "partial_fit takes one step at a time", n_iter=n_iter + 1)
@@ -257,7 +257,7 @@ class EpitomeLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _n_features_out(self) -> int:
         return int(self.epitome_.phi.n_atoms)
 
-    def _first(self, seed: int) -> Epitome:
+    def _first(self, rows: Array, seed: int) -> Epitome:
         n = self.n_features_in_
         epitome = first_epitome(self.start, self.epitome_shape, self.patch_shape, n_features=n, seed=seed)
         if epitome.phi.patch_size != n:

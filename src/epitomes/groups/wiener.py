@@ -23,6 +23,12 @@ class Wiener:
         of a patch are in the order channels, planes, rows, columns.
     ridge : float, default: 1e-5
         Share of the mean variance of the noise that is added to the diagonal of the covariance.
+    in_guide : float, default: 0.0
+        Share of the covariance of the noise that the guide holds: 1 if it is the noisy image, 0 if it is an estimate.
+    flat : float, default: 0.0
+        Groups whose pixels, all together, have a variance of at most `flat` times that of the noise become their mean.
+    even : bool, default: False
+        Whether all groups weigh the same in the average.
 
     See Also
     --------
@@ -32,12 +38,13 @@ class Wiener:
     Notes
     -----
     This is the step of NL-Bayes [1]_. Let the rows of Y and B be the n noisy members and the same patches of the guide.
-    With ``C = (B - mean(B)).T @ (B - mean(B)) / n``, where means are over members, and
-    ``N = level**2 * (covariance + ridge * trace(covariance) / m * I)``, the members become
+    With ``N = level**2 * (covariance + ridge * trace(covariance) / m * I)`` and
+    ``C = (B - mean(B)).T @ (B - mean(B)) / n - in_guide * N``, where means are over members, the members become
     ``mean(Y) + (Y - mean(Y)) @ A`` with ``A = inv(C + N) @ C``. A group weighs ``1 / (1 + trace(A))`` in the average.
 
     The guide should be an estimate already. On the noisy image itself C contains the noise, too, and A is about 1/2 in
-    directions where there is nothing else.
+    directions where there is nothing else. With ``in_guide=1`` the noise is subtracted from C; groups then need more
+    members than a patch has values.
 
     References
     ----------
@@ -58,9 +65,15 @@ class Wiener:
 
     covariance: Array
     ridge: float = 1e-5
+    in_guide: float = 0.0
+    flat: float = 0.0
+    even: bool = False
 
     def __post_init__(self) -> None:
         positive("ridge", self.ridge)
+        positive("flat", self.flat, zero=True)
+        if positive("in_guide", self.in_guide, zero=True) > 1:
+            raise ValueError(f"in_guide is a share of the noise, at most 1, got {self.in_guide}")
         covariance = as_floats("covariance", self.covariance, ndim=2, dtype=np.float64)
         if covariance.shape[0] != covariance.shape[1]:
             raise ValueError(
@@ -105,4 +118,4 @@ class Wiener:
             )
         covariance = np.asarray(self.covariance, np.float64)
         noise = (covariance + covariance.T) / 2 + self.ridge * np.trace(covariance) / m * np.eye(m)
-        return kernels.WienerFilter(noise)
+        return kernels.WienerFilter(noise, self.in_guide, self.flat, self.even)

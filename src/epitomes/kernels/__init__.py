@@ -13,14 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from epitomes.kernels import _native, reference_groups, reference_moments, reference_patches
+from epitomes.kernels import _native, reference_groups, reference_ksvd, reference_moments, reference_patches
 from epitomes.kernels.protocol import (
     Array,
+    CollaborativeFilter,
     ConditionalMean,
     Engine,
     Groups,
     GroupSettings,
     Packed,
+    RidgeCombination,
     Rows,
     Shrinkage,
     Source,
@@ -33,11 +35,13 @@ from epitomes.kernels.reference import ReferenceEngine
 
 __all__ = [
     "Array",
+    "CollaborativeFilter",
     "ConditionalMean",
     "Engine",
     "GroupSettings",
     "Groups",
     "Packed",
+    "RidgeCombination",
     "Rows",
     "Shrinkage",
     "Source",
@@ -54,6 +58,7 @@ __all__ = [
     "scatter",
     "shrink_groups",
     "summarise",
+    "update_atoms",
 ]
 
 isas: tuple[str, ...] = tuple(_native.isas())
@@ -143,6 +148,28 @@ def multiply(left: NDArray[np.float64], right: NDArray[np.float64], out: NDArray
     else:
         native: Any = _native.multiply
         native(isas.index(isa), left, right, out)
+
+
+def update_atoms(
+    residual: Array,
+    begin: NDArray[np.int64],
+    users: NDArray[np.int32],
+    values: Array,
+    atoms: Array,
+    exact: bool,
+    stop: Stop,
+) -> None:
+    """Improve unit atoms `(p, m)` one after another, each with the values of the rows that use it: K-SVD, in place.
+
+    Atom j is used by the rows `users[begin[j]:begin[j + 1]]` of the residual `(n, m)`, with these `values`. With
+    `exact`, atom and values become the first singular vectors of the residual without the atom; otherwise, the result
+    of one step of the power method.
+    """
+    if isa == "reference":
+        reference_ksvd.update_atoms(residual, begin, users, values, atoms, exact)
+    else:
+        native: Any = _native.update_atoms
+        native(isas.index(isa), residual, begin, users, values, atoms, exact, stop)
 
 
 def match(

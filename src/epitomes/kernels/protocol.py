@@ -70,11 +70,47 @@ class Shrinkage(NamedTuple):
 class WienerFilter(NamedTuple):
     """Estimation of a group: apply the Wiener filter of the covariance of its guide patches and of the noise.
 
-    With C the covariance of the guide patches of the members and `N = level^2 noise`, members Y become
-    `mean Y + (Y - mean Y) A` with `A = (C + N)^-1 C`. Estimates have weight `1 / (1 + trace A)`.
+    With `N = level^2 noise` and C the covariance of the guide patches of the members less `in_guide N`, members Y
+    become `mean Y + (Y - mean Y) A` with `A = (C + N)^-1 C`. Estimates have weight `1 / (1 + trace A)`, or 1 if `even`.
+    A group whose pixels all together have a variance of at most `flat level^2` becomes their mean, as if A had trace 1.
     """
 
     noise: NDArray[np.float64]  # (m, m): covariance of the noise of a patch at level 1, positive definite
+    in_guide: float = 0.0  # share of the noise that the guide holds: 1 if it is the noisy image
+    flat: float = 0.0  # 0: no group is
+    even: bool = False
+
+
+class RidgeCombination(NamedTuple):
+    """Estimation of a group: each member becomes a linear combination of all members.
+
+    With `N = m level^2 I`, `D = (1 + extra) N` and G the products of the guide patches of the members less
+    `in_guide N`, members Y become `(I - Z) Y` with `Z = (G + D)^-1 D`; if `affine`, Z less `Z 1 1' Z / (1' Z 1)`, so
+    that the factors of a combination sum to one. A member has weight `1 / t`, with t the sum of the squares of its
+    factors, or the nearest number between `1 / n` and 1 for n members.
+    """
+
+    in_guide: float  # share of the noise that the guide holds: 1 if it is the noisy image
+    extra: float
+    affine: bool
+
+
+class CollaborativeFilter(NamedTuple):
+    """Estimation of a group: shrink the coefficients of a transform along patches and members.
+
+    Members are cut to the nearest 1, 2, 4, ... of them. Coefficients of at most `threshold level` become zero, or all
+    are multiplied by `g^2 / (g^2 + level^2)` with g those of the guide if `wiener`. The mean of the group is kept.
+    Estimates weigh `window / t`, with t the number of coefficients left, or the sum of the squares of the factors.
+    """
+
+    down: NDArray[np.float32]  # (height, height): transform along the columns of a patch
+    down_back: NDArray[np.float32]  # its inverse
+    across: NDArray[np.float32]  # (width, width): along its rows
+    across_back: NDArray[np.float32]
+    along: NDArray[np.float32]  # flat: orthonormal matrices for 1, 2, 4, ... members, one after another
+    threshold: float
+    wiener: bool
+    window: NDArray[np.float32]  # (m,)
 
 
 class ConditionalMean(NamedTuple):
@@ -89,7 +125,7 @@ class ConditionalMean(NamedTuple):
     most: int  # largest number of members that are estimated
 
 
-GroupSettings = Shrinkage | WienerFilter | ConditionalMean
+GroupSettings = Shrinkage | WienerFilter | RidgeCombination | CollaborativeFilter | ConditionalMean
 
 
 class Engine(Protocol):

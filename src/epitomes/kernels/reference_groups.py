@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from epitomes.kernels.protocol import ConditionalMean, Groups, GroupSettings, Shrinkage, WienerFilter
+from epitomes.kernels.protocol import (
+    CollaborativeFilter,
+    ConditionalMean,
+    Groups,
+    GroupSettings,
+    RidgeCombination,
+    Shrinkage,
+    WienerFilter,
+)
 
 _DEPENDENT = 1e-5  # below this squared distance from the basis, an atom adds nothing
 
@@ -47,8 +55,17 @@ def shrink_groups(
         places = row[:count].astype(np.int64)
         pixels = places[:, None] + groups.offsets
         members, guide = (image[pixels].astype(np.float64) for image in (groups.noisy, groups.guide))
+        by: float | NDArray[np.float64]  # of the group, (m,) of its pixels, or (n, 1) of its members
         if isinstance(settings, WienerFilter):
-            estimates, by = _filtered(members, guide, float(level) ** 2 * settings.noise)
+            estimates, by = _filtered(members, guide, settings, float(level) ** 2)
+        elif isinstance(settings, RidgeCombination):
+            estimates, by = _combined(members, guide, settings, float(level) ** 2)
+        elif isinstance(settings, CollaborativeFilter):
+            n = 2 ** (len(members).bit_length() - 1)
+            while (4 * n * n - 1) // 3 > len(settings.along):
+                n //= 2
+            estimates, by = _collaborated(members[:n], guide[:n], settings, float(level))
+            places = places[:n]
         elif isinstance(settings, ConditionalMean):
             variances = settings.variances[pixels].astype(np.float64)
             estimates, by = _completed(members, guide, variances, float(level) ** 2)[: settings.most], 1.0
@@ -57,18 +74,52 @@ def shrink_groups(
             estimates, by = _shrunk(members, guide, settings, float(level))
         goals = places[:, None] - groups.shift + groups.sum_offsets
         np.add.at(total, goals, (by * estimates).astype(np.float32))
-        np.add.at(weight, goals, np.float32(by))
+        np.add.at(weight, goals, np.broadcast_to(by, estimates.shape).astype(np.float32))
 
 
 def _filtered(
-    members: NDArray[np.float64], guide: NDArray[np.float64], noise: NDArray[np.float64]
+    members: NDArray[np.float64], guide: NDArray[np.float64], settings: WienerFilter, variance: float
 ) -> tuple[NDArray[np.float64], float]:
     """Apply the Wiener filter, by a singular value decomposition. Return estimates and their weight."""
-    spread = guide - guide.mean(axis=0)
-    removed = np.linalg.lstsq(spread.T @ spread / len(guide) + noise, noise, rcond=None)[0]
+    if settings.flat > 0 and members.var() <= settings.flat * variance:
+        return np.full_like(members, members.mean()), 1.0 if settings.even else 0.5
+    noise, spread = variance * settings.noise, guide - guide.mean(axis=0)
+    system = spread.T @ spread / len(guide) + (1 - settings.in_guide) * noise
+    removed = np.linalg.lstsq(system, noise, rcond=None)[0]
     mean = members.mean(axis=0)
     estimates = members - (members - mean) @ removed
-    return estimates, float(1.0 / (1.0 + len(noise) - np.trace(removed)))
+    return estimates, 1.0 if settings.even else float(1.0 / (1.0 + len(noise) - np.trace(removed)))
+
+
+def _combined(
+    members: NDArray[np.float64], guide: NDArray[np.float64], settings: RidgeCombination, variance: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Combine members, by an eigenvalue decomposition. Return estimates and the weights of the members."""
+    n, m = members.shape
+    noise = m * variance
+    values, vectors = np.linalg.eigh(guide @ guide.T)
+    added = (1 + settings.extra - settings.in_guide) * noise
+    removed = (vectors * ((1 + settings.extra) * noise / (np.maximum(values, 0) + added))) @ vectors.T
+    if settings.affine:
+        sums = removed.sum(axis=1)
+        removed = removed - np.outer(sums, sums) / sums.sum()
+    factors = np.eye(n) - removed
+    return factors @ members, 1.0 / np.clip((factors**2).sum(axis=1, keepdims=True), 1 / n, 1.0)
+
+
+def _collaborated(
+    members: NDArray[np.float64], guide: NDArray[np.float64], settings: CollaborativeFilter, level: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Shrink coefficients, with transforms that are matrices on whole patches. Return estimates and pixel weights."""
+    n, m = members.shape
+    along = settings.along[(n * n - 1) // 3 :][: n * n].reshape(n, n).astype(np.float64)
+    depth = np.eye(m // (len(settings.down) * len(settings.across)))
+    there = np.kron(depth, np.kron(settings.down, settings.across).astype(np.float64))
+    back = np.kron(depth, np.kron(settings.down_back, settings.across_back).astype(np.float64))
+    found, seen = (along @ patches @ there.T for patches in (members, guide))
+    factors = seen**2 / (seen**2 + level**2) if settings.wiener else (np.abs(found) > settings.threshold * level) * 1.0
+    factors[0, :: m // len(depth)] = 1.0
+    return along.T @ (factors * found) @ back.T, settings.window.astype(np.float64) / (factors**2).sum()
 
 
 def _completed(
@@ -105,7 +156,7 @@ def _shrunk(
 def _chosen(voters: NDArray[np.float64], shrinkage: Shrinkage, level: float) -> NDArray[np.float64] | None:
     """Select atoms greedily by the energy that they explain in all voters; return an orthonormal basis as rows.
 
-    Return None if the remaining error is above the noise level.
+    Return None if the remaining error is above the noise level and above the bound.
     """
     basis = shrinkage.base.astype(np.float64)
     left = voters - voters @ basis.T @ basis
@@ -119,4 +170,4 @@ def _chosen(voters: NDArray[np.float64], shrinkage: Shrinkage, level: float) -> 
             break
         basis = np.vstack([basis, atom / np.sqrt(atom @ atom)])
         left = voters - voters @ basis.T @ basis
-    return basis if (left**2).sum() <= voters.size * level**2 else None
+    return basis if (left**2).sum() <= max(goal, voters.size * level**2) else None

@@ -5,7 +5,9 @@ from epitomes.learn._learn_epitome import learn_epitome
 from epitomes.learn._multiscale import Scale, multiscale, scales
 from epitomes.learn._natural import natural
 from epitomes.learn._online import online
+from epitomes.learn.block_coordinate import BlockCoordinate
 from epitomes.learn.checkpoint import load_step, save_step
+from epitomes.learn.least_squares import LeastSquares
 from epitomes.learn.moments import Moments
 from epitomes.learn.objective import cost, gradient
 from epitomes.learn.start import cosines, random_windows, smooth_noise
@@ -13,8 +15,10 @@ from epitomes.learn.steps import Fit, Progress, Step, run
 from epitomes.learn.update import Fista, PreconditionedFista, ProjectedGradient, Update, Updated
 
 __all__ = [
+    "BlockCoordinate",
     "Fista",
     "Fit",
+    "LeastSquares",
     "Moments",
     "PreconditionedFista",
     "Progress",

@@ -27,7 +27,7 @@ TABLE_1 = {
     (50, "E"): (27.83, 26.07, 25.60, 24.86, 27.82, 26.02),
 }
 
-OTHERS = ("ISD", "Jojic", "K-SVD", "BM3D", "LSSC")  # printed in table 2, not measured here
+OTHERS = ("ISD", "Jojic", "K-SVD", "BM3D", "LSSC")  # of table 2: labels of `epitomes.baselines`
 METHODS = (*ROWS, *OTHERS)
 TABLE_2 = {
     10: (34.83, 34.67, 34.71, 28.83, 34.76, 35.24, 35.32),

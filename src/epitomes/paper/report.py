@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from epitomes.baselines import METHODS
 from epitomes.paper.photos import Photos
 from epitomes.paper.printed import ROWS, SIGMAS
 from epitomes.paper.rows import Log
@@ -31,6 +32,7 @@ class Setting:
     seeds: int = 5  # number of noise draws, with seeds 0 to seeds - 1
     threads: int | None = None  # None: all cores
     rows: Sequence[str] = ROWS  # of table 1
+    methods: Sequence[str] = tuple(METHODS)  # baselines of table 2
     sigmas: Sequence[float] = SIGMAS
     tell: Callable[[str], None] = field(default=_silent)  # receives a line after each measurement
 

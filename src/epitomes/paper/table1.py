@@ -9,9 +9,9 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from epitomes.checks import Array
 from epitomes.paper import judge, printed
 from epitomes.paper.photos import Photo
 from epitomes.paper.report import QUICK, Grid, Report, Setting, minus, number, signed
-from epitomes.paper.rows import Log, Row
+from epitomes.paper.rows import Key, Log, Row
 from epitomes.validation import psnr
 
 NAME = "table1"
@@ -40,6 +40,22 @@ QUICK_SIGMAS = (25,)
 QUICK_STEPS = 3
 
 
+class Cell(Protocol):
+    """What can be measured: a method on one image with one noise realisation."""
+
+    @property
+    def photo(self) -> Photo: ...
+    @property
+    def quick(self) -> bool: ...
+    @property
+    def key(self) -> Key: ...
+    @property
+    def printed(self) -> float | None: ...
+    @property
+    def fingerprint(self) -> str: ...
+    def restore(self, threads: int | None = None) -> restoration.Restored: ...
+
+
 @dataclass(frozen=True, eq=False)
 class Case:
     """One cell of the table with one noise realisation."""
@@ -51,9 +67,14 @@ class Case:
     quick: bool = False
 
     @property
-    def key(self) -> tuple[str, str, str, float, int]:
+    def key(self) -> Key:
         """What is measured."""
         return (NAME, self.row, self.photo.name, self.sigma, self.seed)
+
+    @property
+    def printed(self) -> float | None:
+        """The number in the paper."""
+        return printed.table1(self.row, self.photo.name, self.sigma) if self.photo.faithful else None
 
     @property
     def noisy(self) -> Array:
@@ -97,17 +118,18 @@ def cases(setting: Setting) -> Iterator[Case]:
                     yield Case(row, photo, sigma, seed, setting.quick)
 
 
-def measure(case: Case, threads: int | None = None) -> Row:
-    """Add noise, denoise, compare."""
+def measure(case: Cell, threads: int | None = None) -> Row:
+    """Denoise, and compare with the image without noise."""
     restored = case.restore(threads)
+    table, row, image, sigma, seed = case.key
     return Row(
-        table=NAME,
-        row=case.row,
-        image=case.photo.name,
-        sigma=case.sigma,
-        seed=case.seed,
+        table=table,
+        row=row,
+        image=image,
+        sigma=sigma,
+        seed=seed,
         psnr=psnr(case.photo.pixels, restored.image),
-        printed=printed.table1(case.row, case.photo.name, case.sigma) if case.photo.faithful else None,
+        printed=case.printed,
         seconds=restored.seconds,
         recipe=case.fingerprint,
         quick=case.quick,
@@ -116,7 +138,11 @@ def measure(case: Case, threads: int | None = None) -> Row:
 
 def rows(setting: Setting, log: Log) -> Iterator[Row]:
     """Yield all rows: from the log if it has them, otherwise measured and logged."""
-    wanted = list(cases(setting))
+    return measured(list(cases(setting)), setting, log)
+
+
+def measured(wanted: Sequence[Cell], setting: Setting, log: Log) -> Iterator[Row]:
+    """Yield the rows of some cells: from the log if it has them, otherwise measured and logged."""
     for index, case in enumerate(wanted, start=1):
         row = log.find(case.key, case.fingerprint, quick=case.quick)
         if row is None:

@@ -3,7 +3,8 @@
 >>> from epitomes.reports import ReportData, write_report
 """
 
+from epitomes.reports.comparison_page import Exhibit, write_comparison
 from epitomes.reports.data import ReportData
 from epitomes.reports.write import read_figures, report_html, write_report
 
-__all__ = ["ReportData", "read_figures", "report_html", "write_report"]
+__all__ = ["Exhibit", "ReportData", "read_figures", "report_html", "write_comparison", "write_report"]

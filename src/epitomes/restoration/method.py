@@ -23,8 +23,8 @@ class Estimate:
     ----------
     image : ndarray
         The denoised picture, of floats.
-    epitome : Epitome
-        The epitome that was used in the end.
+    epitome : Epitome or None
+        The epitome that was used in the end; None if the method has none.
     fit : Fit or None
         How the epitome was learned; None if it was given.
     atoms_per_patch : float
@@ -49,7 +49,7 @@ class Estimate:
     """
 
     image: Array
-    epitome: Epitome
+    epitome: Epitome | None
     fit: Fit | None
     atoms_per_patch: float
     notes: tuple[str, ...] = ()

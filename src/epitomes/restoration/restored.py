@@ -37,7 +37,7 @@ class Restored:
     plan : Plan
         What was done and why, with the noise model.
     epitome : Epitome or None
-        The epitome that was used in the end; None if nothing was done.
+        The epitome that was used in the end; None if nothing was done, or the method has none.
     fit : Fit or None
         How the epitome was learned; None if it was given.
     atoms_per_patch : float
@@ -89,7 +89,7 @@ class Restored:
     @property
     def unchanged(self) -> bool:
         """Whether the image is the input, because there was nothing to remove."""
-        return self.epitome is None or bool(np.array_equal(self.estimate, self.noisy))
+        return bool(np.array_equal(self.estimate, self.noisy))
 
     def audit(self) -> Audit:
         """Judge the result by what was removed, without the clean image.

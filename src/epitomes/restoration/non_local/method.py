@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from epitomes.checks import Array, one_of, positive, whole
 from epitomes.colours import OPPONENT, turn_of
 from epitomes.epitome import RESIDUAL_FACTOR, Epitome
 from epitomes.groups.matching import Planar
-from epitomes.layout import Layout
 from epitomes.learn import natural
 from epitomes.noise import BlockSpectrum
 from epitomes.phi import GatherPhi, support_of, windows
 from epitomes.phi._windows import spatial_axes
 from epitomes.restoration.contrast import contrast
-from epitomes.restoration.masks import filled
 from epitomes.restoration.method import Callback, Estimate, within
 from epitomes.restoration.non_local.colour import from_planar, to_planar
 from epitomes.restoration.non_local.correlated import COARSE_FILTER, Correlated, JointFilter
-from epitomes.restoration.non_local.outliers import OUTLYING, is_too_faint, outliers_of
+from epitomes.restoration.non_local.outliers import denoised_beside, outliers_of
 from epitomes.restoration.non_local.passes import Pass, State, bounded
 from epitomes.restoration.non_local.presets import PRESETS, passes_of
 from epitomes.restoration.non_local.volumes import ARRANGEMENTS, cosine_dictionary, denoise_volume, related
@@ -208,7 +206,8 @@ class NonLocal:
         """
         outliers = outliers_of(image, sigma)
         if outliers is not None:
-            return self._beside(outliers, image, sigma, blocks, channels, seed, threads, callback)
+            again = partial(self.run, blocks=blocks, channels=channels, seed=seed, threads=threads, callback=callback)
+            return denoised_beside(outliers, image, sigma, channels, again, self.starting_epitome)
         if image.ndim - channels > 2:
             return self._volume(image, sigma, blocks, channels, seed, threads, callback)
         epitome = self.starting_epitome
@@ -256,32 +255,6 @@ class NonLocal:
         stride = self.stride or (FAINT_STRIDE if faint else 1)
         twice = stride == 1 and (is_strong(image, sigma) if self.multiscale is None else self.multiscale)
         return replace(self, stride=stride, multiscale=twice)
-
-    def _beside(
-        self,
-        outliers: NDArray[np.bool_],
-        image: Array,
-        sigma: float,
-        blocks: BlockSpectrum | None,
-        channels: bool,
-        seed: int,
-        threads: int | None,
-        callback: Callback | None,
-    ) -> Estimate:
-        """Denoise the pixels beside a few outliers, which are left as they are; return the image if there are many."""
-        pixels = np.asarray(image, np.float64)
-        if is_too_faint(outliers):
-            note = (
-                f"the noise (sigma {sigma:.3g}) is too faint beside the range of the image "
-                f"({float(np.ptp(pixels)):.3g}) to be removed, and the image is unchanged: check sigma"
-            )
-            return Estimate(pixels, self.starting_epitome, None, 0.0, (note,))
-        limit, middle = OUTLYING * sigma, float(np.median(pixels))
-        inside = np.clip(pixels, middle - limit, middle + limit)
-        inside = filled(inside, outliers, Layout.of(image.shape, -1 if channels else None))
-        found = self.run(inside, sigma, blocks=blocks, channels=channels, seed=seed, threads=threads, callback=callback)
-        note = f"{int(outliers.sum())} outliers of more than {OUTLYING:g} sigma are left as they were"
-        return replace(found, image=np.where(outliers, pixels, found.image), notes=(*found.notes, note))
 
     def _volume(
         self,

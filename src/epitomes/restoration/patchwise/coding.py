@@ -9,7 +9,7 @@ import numpy as np
 from epitomes import blocks
 from epitomes.aggregate import Aggregator
 from epitomes.checks import Array
-from epitomes.coders import OLS, Codes
+from epitomes.coders import OLS, OMP, Coder, Codes
 from epitomes.dictionary import Dictionary
 from epitomes.epitome import Epitome
 from epitomes.patches import Patches
@@ -30,11 +30,12 @@ def coded(
     threads: int | None,
     callback: Callback | None = None,
     stride: int = 1,
+    pursuit: type[OLS] | type[OMP] = OLS,
 ) -> tuple[Array, float]:
     """Code every patch up to the noise and average the overlaps; also return the mean number of atoms per patch."""
     patches = patches_of(pixels, epitome, stride)
     dictionary = epitome.dictionary.astype(patches.image.dtype)
-    coder = OLS(residual=patches.patch_size * (factor * sigma) ** 2)
+    coder = pursuit(residual=patches.patch_size * (factor * sigma) ** 2)
 
     def estimate(rows: Array, means: Array, codes: Codes) -> Array:
         return np.asarray(codes @ dictionary.atoms + means[:, None], means.dtype)
@@ -57,7 +58,7 @@ def patches_of(pixels: Array, epitome: Epitome, stride: int = 1) -> Patches:
 def averaged(
     patches: Patches,
     guide: Patches,
-    coder: OLS,
+    coder: Coder,
     dictionary: Dictionary,
     estimate: EstimateRows,
     blend: float,

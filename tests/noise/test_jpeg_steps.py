@@ -17,7 +17,7 @@ def compressed(pixels: np.ndarray, quality: int) -> tuple[np.ndarray, np.ndarray
     """The decoded image, and the table of its lightness."""
     file = io.BytesIO()
     Image.fromarray(pixels.astype(np.uint8)).save(file, "JPEG", quality=quality)
-    with JpegImageFile(file) as image:
+    with JpegImageFile(io.BytesIO(file.getvalue())) as image:
         return np.asarray(image, np.float64), np.reshape(image.quantization[0], (8, 8))
 
 

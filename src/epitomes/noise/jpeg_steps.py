@@ -106,7 +106,7 @@ def _steps(coefficients: NDArray[np.float32]) -> Floats | None:
         agreement = (phases * seen).sum(axis=0) / np.maximum(count, 1)
         agreeing = np.flatnonzero((agreement > LEAST_AGREEMENT) & (count >= LEAST_SEEN))
         if len(agreeing):
-            near = np.flatnonzero((STEPS > NEAR * STEPS[agreeing[-1]]) & (STEPS[agreeing[-1]] >= STEPS))
+            near = np.flatnonzero((NEAR * STEPS[agreeing[-1]] < STEPS) & (STEPS[agreeing[-1]] >= STEPS))
             found[k] = STEPS[near[agreement[near].argmax()]]
     known = found > 0
     if known.sum() < LEAST_FOUND:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epitomes.halving import halved
+from epitomes.noise.colour_noise import is_coarse, plausible
 from epitomes.noise.dct_blocks import SIDE, Blocks, at_half_frequencies
 from epitomes.noise.evidence import evidence, probability_of_noise
 from epitomes.noise.flat_blocks import Curve, measure
@@ -27,7 +28,7 @@ SLACK = 1.1  # of the half size's noise over what the image's noise allows
 LEAST_BLOCKS = 500
 EMPTY = 1e-10  # energy of a block, relative to that of the image: below it there is rounding
 DEAD = 1e-4  # energy of a block over the median: below it, JPEG or clipping left nothing
-# Frequencies 3 and 4 over 5 to 7 of the half size, from which noise is long: 1.45 if it was blurred by 1 pixel, 4.2 by 2.
+# Frequencies 3 and 4 over 5 to 7 of the half size, from which noise is long. Blurred by 1 pixel it has 1.45, by 2 4.2.
 LONG = 2.2
 PROBABLE = 0.5  # that it is noise, at both sizes
 MOST_SCALES = 3
@@ -65,6 +66,8 @@ def measure_scales(
             return Scales((first, *longer.powers), longer.curve, blocks, longer.evidence, min(alive, longer.alive))
     first, limits = _limited(fine.power, LIMITS[0])
     second, _ = _limited(small.power, LIMITS[1], most=limits)
+    if is_coarse(first):
+        first, second = plausible(first, 0), plausible(second, 1)
     return Scales((first, second), fine.curve, blocks, found, alive)
 
 

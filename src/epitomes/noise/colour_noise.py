@@ -55,7 +55,7 @@ def plausible(power: Floats, scale: int) -> Floats:
     for one, other in ((LIGHTNESS, RED_BLUE), (RED_BLUE, GREEN)):
         _set(correlation, one, other, UNSURE[scale] >= ORDER, SHRUNK * float(correlation[middle, one, other].mean()))
     for order, least in enumerate(TOGETHER[scale]):
-        at = order == ORDER
+        at = np.equal(order, ORDER)
         _set(correlation, LIGHTNESS, GREEN, at, np.maximum(correlation[at, LIGHTNESS, GREEN], least))
     flat = deviation.reshape(SIDE**2, -1)
     return _positive(correlation * flat[:, :, None] * flat[:, None, :])

@@ -88,7 +88,7 @@ def _steepness(power: Floats) -> float:
 def _deviations(power: Floats) -> Floats:
     """Standard deviations `(8, 8, channels)`."""
     variances = np.maximum(np.einsum("kcc->kc", power), np.finfo(np.float64).tiny)
-    return np.sqrt(variances).reshape(SIDE, SIDE, -1)
+    return np.asarray(np.sqrt(variances).reshape(SIDE, SIDE, -1))
 
 
 def _limited(power: Floats, limits: tuple[float, float], most: Floats | None = None) -> tuple[Floats, Floats]:

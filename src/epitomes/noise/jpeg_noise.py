@@ -27,8 +27,8 @@ LIVE, LEAST_LIVE = 2.5, 8  # levels: frequencies with larger steps are not looke
 FIRST = (2, 3)  # orders of the frequencies that give the first guess
 LEAST_ORDER = 3  # of the others: shading is below
 # Fall over order and growth with the share of blocks, whose sum speaks for texture from `TEXTURE` on. On 33 pictures at
-# qualities 80 and 50, noise of level 15 has 0 to 1.2 (one more), and clean ones have 1.5 or more (one less).
-FALL, GROWTH, TEXTURE = 1.2, 0.3, 1.35
+# qualities 80 and 50, noise of level 15 has 0 to 1.4 (one more), and clean ones have 1.5 or more (one less).
+FALL, GROWTH, TEXTURE = 1.2, 0.3, 1.45
 LEAST_LEVEL = 5.0  # of 255: fainter noise is told from grain and texture in other ways
 MOST_GROWTH = 1.25  # by which the level is raised: the flattest blocks are the quietest
 RATIOS = np.geomspace(0.05, 50, 400)  # of a level to a step

@@ -64,7 +64,7 @@ def test_level_map_follows_the_brightness_and_not_the_noise(rng: np.random.Gener
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"power": np.ones((8, 8, 1, 1))}, "shape (2, 8, 8, channels, channels)"),
+        ({"power": np.ones((8, 8, 1, 1))}, "shape (scales, 8, 8, channels, channels)"),
         ({"level": np.array([1.0, -1.0])}, "positive"),
         ({"brightness": np.array([2.0, 1.0])}, "increase"),
         ({"level": np.ones(3)}, "same number"),

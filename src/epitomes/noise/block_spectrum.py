@@ -1,4 +1,4 @@
-"""BlockSpectrum: the shape of correlated noise, by the frequencies of small blocks at two scales."""
+"""BlockSpectrum: the shape of correlated noise, by the frequencies of small blocks at two scales or more."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from epitomes.checks import as_floats, read_only
 from epitomes.noise.dct_blocks import SIDE, cosines
 from epitomes.noise.planes import Floats
 
-N_SCALES = 2
+LEAST_SCALES = 2
 BLUR = 2.0  # pixels: the brightness by which the level is chosen must not follow the noise
 
 
@@ -24,8 +24,8 @@ class BlockSpectrum:
     Parameters
     ----------
     power : ndarray
-        Covariance of the channels at every frequency of the orthonormal DCT of blocks, ``(2, 8, 8, channels,
-        channels)``: of the image, then of the image at half its size.
+        Covariance of the channels at every frequency of the orthonormal DCT of blocks, ``(scales, 8, 8, channels,
+        channels)``: of the image, of the image at half its size and, for noise that is longer, at a quarter and so on.
     brightness : ndarray
         Increasing mean values of all channels at which `level` is given.
     level : ndarray
@@ -60,8 +60,8 @@ class BlockSpectrum:
             values = as_floats(name, getattr(self, name), dtype=np.float64)
             object.__setattr__(self, name, read_only(np.array(values, np.float64)))
         shape = self.power.shape
-        if len(shape) != 5 or shape[:3] != (N_SCALES, SIDE, SIDE) or shape[3] != shape[4]:
-            raise ValueError(f"power needs shape (2, 8, 8, channels, channels), got {shape}")
+        if len(shape) != 5 or shape[0] < LEAST_SCALES or shape[1:3] != (SIDE, SIDE) or shape[3] != shape[4]:
+            raise ValueError(f"power needs shape (scales, 8, 8, channels, channels), two scales at least, got {shape}")
         if self.brightness.ndim != 1 or self.brightness.shape != self.level.shape or not self.level.size:
             raise ValueError(
                 f"brightness and level need the same number of values, got shapes {self.brightness.shape} and "
@@ -93,6 +93,11 @@ class BlockSpectrum:
     def n_channels(self) -> int:
         """Number of channels."""
         return int(self.power.shape[-1])
+
+    @property
+    def n_scales(self) -> int:
+        """Number of scales, each of half the size of the one before."""
+        return len(self.power)
 
     @property
     def sigma(self) -> Floats:
@@ -137,8 +142,8 @@ class BlockSpectrum:
         ----------
         patch : tuple of int
             Height and width, at most 8 each.
-        scale : {0, 1}
-            0 for the image, 1 for the image at half its size.
+        scale : int, default: 0
+            0 for the image, 1 for the image at half its size, and so on.
 
         Returns
         -------

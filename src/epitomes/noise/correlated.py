@@ -1,7 +1,7 @@
 """Correlated noise of one image: of cameras, JPEG, resized and scanned pictures. Estimated blind, and believed or not.
 
-The noise of flat blocks is measured at two scales (`flat_blocks`). Texture and shading only add energy, most of all at
-low frequencies, so these are limited by what the middle ones allow: no noise of a camera grows faster towards them.
+The noise of flat blocks is measured at two or three scales (`scales`), and that of JPEG files where their steps do not
+hide it (`jpeg_noise`).
 """
 
 from __future__ import annotations
@@ -14,31 +14,28 @@ import numpy as np
 
 from epitomes.checks import Array
 from epitomes.colours import lightness_first
-from epitomes.halving import halved
 from epitomes.noise.block_spectrum import BlockSpectrum
 from epitomes.noise.combine import Estimate
-from epitomes.noise.dct_blocks import SIDE, Blocks, at_half_frequencies
+from epitomes.noise.dct_blocks import SIDE
 from epitomes.noise.doubts import Doubt
-from epitomes.noise.evidence import evidence, probability_of_noise
-from epitomes.noise.flat_blocks import measure
+from epitomes.noise.evidence import probability_of_noise
+from epitomes.noise.jpeg_noise import level_after_jpeg
 from epitomes.noise.model import Noise
-from epitomes.noise.planes import Floats, standardise
+from epitomes.noise.planes import standardise
+from epitomes.noise.scales import measure_scales
 
-SHARE = 0.05  # of the blocks, the flattest, that show the noise
-LIMITS = ((1.75, 1.42), (1.35, 1.2))  # frequencies 1 and 2 along an axis over frequencies 3 and 4, of both scales
-# Noise that was blurred may grow faster: as these powers of frequencies 3 and 4 over 5 to 7.
-STEEPNESS = (0.5, 0.36)
-MEANS = (1.35, 1.6)  # the mean of a block over its slopes: of lightness, of colours
-SLACK = 1.1  # of the half size's noise over what the image's noise allows
 LEAST_SIDE = 32  # pixels
 LEAST_PIXELS = 160**2  # of images that are judged: smaller ones have too few flat blocks to tell noise from texture
 LARGEST = 1e100  # contrast whose square can be a variance
-LEAST_BLOCKS = 500
 LEAST_ALIVE = 0.9  # share of the blocks that are not empty: drawings have many empty ones
 LEAST_SPREAD = 0.05  # of the levels of quiet blocks, in logarithms; chance gives 0.13
-# The flattest blocks are the quietest, too: true over measured level, besides its growth with the share of blocks.
-BIAS, MOST_BIAS = 1.04, 1.4
-INTERVAL = (0.75, 1.4)  # true over estimated level; holds 9 of 10 photographs of the CC set, 13 of 33 of PolyU
+# The flattest blocks are the quietest, too, the more so after JPEG. How far the levels of quiet blocks are apart tells
+# how much stronger the noise is elsewhere: the true level grows with the exponential of `SPREAD` times that, beyond
+# `CHANCE` (44 photographs with known noise, correlation 0.86). Texture spreads them, too, so noise must be certain.
+BIAS, MOST_BIAS = 1.04, 1.7
+SPREAD, CHANCE = 2.9, 0.17
+CERTAIN = 0.8  # probability of noise from which all of it is believed
+INTERVAL = (0.7, 1.6)  # true over estimated level; holds 10 of 10 photographs of the CC set, 20 of 34 of PolyU
 # Logarithm of the noise at the finest frequencies over the middle ones: below this it is correlated. Above, texture
 # under white noise looks the same.
 COLOURED = -1.5
@@ -53,9 +50,8 @@ CONTRARY, PALE, SURE = 0.5, -0.6, 0.7
 RESIZED, FINEST, FAST, PROBABLE = 0.8, -0.4, -0.2, 0.55
 THINNED, ALIKE, EVEN = 0.28, 0.15, 2.5
 FALLING, EVIDENT = -0.2, 0.8
+JPEG_COLOURS = 1.4  # noise of colours in JPEG files over that of their flat blocks
 DISBELIEF, BELIEF = 0.2, 0.5  # probability of noise up to which nothing is removed, and from which all of it
-EMPTY = 1e-10  # energy of a block, relative to that of the image: below it there is rounding
-DEAD = 1e-4  # energy of a block over the median: below it, JPEG or clipping left nothing
 
 
 def estimate_correlated(image: Array, white: Callable[[], Estimate], *, certain: bool = False) -> Estimate:
@@ -69,7 +65,10 @@ def estimate_correlated(image: Array, white: Callable[[], Estimate], *, certain:
     measured = measure_correlated(image)
     if measured is None:
         return white()
-    if certain:
+    luma = level_after_jpeg(image)
+    if luma is not None:
+        measured = measured.with_white_luma(luma)
+    if certain or luma is not None:
         return measured.estimate(1.0)
     if measured.looks_white:
         found = white()
@@ -93,6 +92,7 @@ class Measured:
     spectrum: BlockSpectrum
     evidence: dict[str, float]
     alive: float  # share of the blocks that hold anything at all
+    biased: bool = True  # whether the level is that of the flattest blocks
 
     @property
     def probability(self) -> float:
@@ -107,7 +107,10 @@ class Measured:
     @property
     def bias(self) -> float:
         """The level of the noise over that of the flattest blocks, as far as it can be told."""
-        return min(BIAS * math.exp(max(0.0, self.evidence["rougher"])), MOST_BIAS)
+        if not self.biased:
+            return 1.0
+        sure = float(np.clip((self.probability - BELIEF) / (CERTAIN - BELIEF), 0, 1))
+        return float(np.clip(math.exp(SPREAD * sure * (self.evidence["quiet"] - CHANCE)), BIAS, MOST_BIAS))
 
     def estimate(self, trust: float) -> Estimate:
         """The noise, with this share of its level."""
@@ -136,6 +139,21 @@ class Measured:
             or (slope < FALLING and self.probability >= EVIDENT)
         )
 
+    def with_white_luma(self, level: float) -> Measured:
+        """The same with white noise of this level in lightness, as it was before JPEG, everywhere.
+
+        Where steps have removed it from flat blocks, it is as strong beside edges and in texture. Colours, which most
+        files hold at half the size, have the noise that was measured, and more of it where there is texture.
+        """
+        turn = lightness_first(self.spectrum.n_channels)
+        own = self.spectrum.turned(turn)
+        variance = len(turn) * level**2 * 0.25 ** np.arange(own.n_scales)
+        by = np.full(own.power.shape[:-1], JPEG_COLOURS)
+        by[..., 0] = np.sqrt(variance[:, None, None] / np.maximum(own.power[..., 0, 0], np.finfo(np.float32).tiny))
+        power = own.power * by[..., :, None] * by[..., None, :]
+        white = BlockSpectrum(power=power, brightness=np.zeros(1), level=np.ones(1))
+        return replace(self, spectrum=white.turned(turn.T), biased=False)
+
     @property
     def looks_white(self) -> bool:
         """Whether the finest frequencies hold so much noise that it may be white."""
@@ -153,51 +171,14 @@ def measure_correlated(image: Array) -> Measured | None:
     n = planes.shape[2]
     turn = lightness_first(n)
     planar = np.einsum("ac,hwc->ahw", turn, planes).astype(np.float32)
-    brightness = planes.mean(axis=2).astype(np.float32)
-    every = Blocks.of(planar, brightness)
-    blocks = _alive(every)
-    if len(blocks) < LEAST_BLOCKS:
+    found = measure_scales(planar, planes.mean(axis=2).astype(np.float32))
+    if found is None:
         return None
-    fine = measure(blocks, SHARE)
-    half = np.stack([halved(plane) for plane in planar])
-    lower = _alive(Blocks.of(half, halved(brightness)))
-    enough = len(lower) >= LEAST_BLOCKS
-    small = measure(lower, SHARE, fine.curve) if enough else replace(fine, power=fine.power / 4)
-    first, limits = _limited(fine.power, LIMITS[0])
-    second, _ = _limited(small.power, LIMITS[1], most=limits)
-    level = np.sqrt(np.mean(np.square(fine.curve.at(blocks.brightness))))
+    level = np.sqrt(np.mean(np.square(found.curve.at(found.blocks.brightness))))
+    power = np.stack(found.powers).reshape(-1, SIDE, SIDE, n, n)
     spectrum = BlockSpectrum(
-        power=np.stack([first, second]).reshape(2, SIDE, SIDE, n, n) * (level * plane.scale) ** 2,
-        brightness=fine.curve.brightness * plane.scale + plane.mean,
-        level=fine.curve.level / level,
+        power=power * (level * plane.scale) ** 2,
+        brightness=found.curve.brightness * plane.scale + plane.mean,
+        level=found.curve.level / level,
     )
-    return Measured(spectrum.turned(turn.T), evidence(blocks, fine, small), len(blocks) / max(1, len(every)))
-
-
-def _alive(blocks: Blocks) -> Blocks:
-    """Blocks without those that JPEG or clipping left empty."""
-    energy = np.square(blocks.coefficients[:, 1:, 0]).mean(axis=1)
-    kept = energy > max(EMPTY, DEAD * np.median(energy))
-    return Blocks(blocks.coefficients[kept], blocks.brightness[kept])
-
-
-def _limited(power: Floats, limits: tuple[float, float], most: Floats | None = None) -> tuple[Floats, Floats]:
-    """The power with limited low frequencies, and its deviations `(8, 8, channels)`.
-
-    `most` are the deviations of the image whose half size this is.
-    """
-    measured = np.sqrt(np.maximum(np.einsum("kcc->kc", power), np.finfo(np.float64).tiny)).reshape(SIDE, SIDE, -1)
-    deviation = measured.copy()
-    if most is not None:
-        deviation = np.minimum(deviation, SLACK / 2 * at_half_frequencies(most))
-    for along in (deviation[0], deviation[:, 0]):  # views
-        middle, fast = along[3:5, 0].mean(), along[5:, 0].mean()
-        for k, limit, steepness in zip((1, 2), limits, STEEPNESS, strict=True):
-            along[k, 0] = min(along[k, 0], max(limit, (middle / fast) ** steepness) * middle)
-    across, down = deviation[0], deviation[:, 0]
-    deviation[1, 1] = np.minimum(deviation[1, 1], np.sqrt(across[1] * down[1]))
-    for i, j in ((1, 2), (2, 1)):
-        deviation[i, j, 0] = min(deviation[i, j, 0], np.sqrt(down[i, 0] * across[j, 0]))
-    deviation[0, 0] = np.sqrt(across[1] * down[1]) * np.array([MEANS[0]] + [MEANS[1]] * (deviation.shape[2] - 1))
-    ratio = (deviation / measured).reshape(SIDE**2, -1)
-    return power * ratio[:, :, None] * ratio[:, None, :], deviation
+    return Measured(spectrum.turned(turn.T), found.evidence, found.alive)

@@ -1,4 +1,4 @@
-"""Correlated noise: filtered groups of joint patches, then passes for white noise, at two scales.
+"""Correlated noise: filtered groups of joint patches, then passes for white noise, at two scales or more.
 
 Groups of joint patches, all channels at once, are filtered by their covariance and that of the noise. The passes for
 white noise go on from there, with each channel in units of its own noise: correlated noise is stronger than its level
@@ -27,8 +27,8 @@ from epitomes.restoration.non_local.passes import Pass, State
 from epitomes.restoration.non_local.scales import from_small, half_size, joined
 from epitomes.restoration.non_local.thresholding import thresholded
 
-FINE, COARSE = 0, 1
-UNITS = ((2.2, 2.2), (1.5, 1.8))  # of the passes, in levels of the noise: of lightness and of colours; fine and coarse
+# Of the passes, in levels of the noise: of lightness and of colours; for all scales but the last, and for that.
+UNITS = ((2.2, 2.2), (1.5, 1.8))
 # They are for noise that has this share of its level at the finer frequencies, or less. White noise has all of it, and
 # units of 1.
 FINER = (0.4, 0.7)
@@ -36,6 +36,7 @@ STEEPNESS = 1.7  # how fast the units fall with that share
 GAIN = 0.25  # by which the filter takes the noise for stronger than it is where the units are largest
 SLACK = 1.3  # of the variance of the noise, before what is left of the image counts as lost detail
 AROUND = 2.0  # pixels at half the size: standard deviation of the window in which errors are measured
+LEAST_FINER = 0.05  # share of the level at the finer frequencies: with less, the filter is enough, and keeps detail
 LEFT = 0.15  # share of the noise's variance that is left where the small image has taken its place
 COARSE_COST = 0.2  # of the time of both scales
 FILTER_COST = 0.3  # of the time of one scale
@@ -102,35 +103,34 @@ class Correlated:
     joint: JointFilter = JointFilter()
 
     def run(
-        self, noisy: Planar, spectrum: BlockSpectrum, threads: int | None, callback: Callback | None
+        self,
+        noisy: Planar,
+        spectrum: BlockSpectrum,
+        threads: int | None,
+        callback: Callback | None,
+        scale: int = 0,
     ) -> tuple[Planar, Epitome]:
-        """The estimate of a planar image, lightness first, and the epitome in the end."""
-        fine = within(callback, COARSE_COST, 1.0)
-        small = self._small(noisy, spectrum, threads, within(callback, 0.0, COARSE_COST))
-        mixed, rest = (noisy, spectrum) if small is None else (joined(noisy, small), _rest(spectrum))
-        gain, part = 1 + GAIN * float(coarseness(spectrum, FINE)[0]), within(fine, 0.0, FILTER_COST)
-        found, epitome = self.joint.run(mixed, rest, FINE, gain, threads, part), self.epitome
-        if self.passes:
-            found, epitome = self._refined(noisy, found, spectrum, FINE, threads, within(fine, FILTER_COST, 1.0))
-            if small is not None:
-                found = joined(found, _combined(half_size(noisy), small, half_size(found), spectrum))
-        return found, epitome
+        """The estimate of a planar image, lightness first, and the epitome in the end.
 
-    def _small(
-        self, noisy: Planar, spectrum: BlockSpectrum, threads: int | None, callback: Callback | None
-    ) -> Planar | None:
-        """The estimate at half the size; None if that is smaller than a block."""
-        half = half_size(noisy)
-        if min(half.shape[2:]) < SIDE:
-            return None
-        gain, part = 1 + GAIN * float(coarseness(spectrum, COARSE)[0]), within(callback, 0.0, FILTER_COST)
-        found = self.joint.run(half, spectrum, COARSE, gain, threads, part)
-        if not self.passes:
-            return found
-        refined, _ = self._refined(half, found, spectrum, COARSE, threads, within(callback, FILTER_COST, 1.0))
-        found += refined
-        found /= 2
-        return found
+        `scale` is how often the image was halved. Each scale begins with the estimate of the next one.
+        """
+        smaller, fine = within(callback, 0.0, COARSE_COST), within(callback, COARSE_COST, 1.0)
+        half = None if scale + 1 == spectrum.n_scales else half_size(noisy)
+        if half is not None and min(half.shape[2:]) < SIDE:
+            half = None
+        small = None if half is None else self.run(half, spectrum, threads, smaller, scale + 1)[0]
+        mixed, rest = (noisy, spectrum) if small is None else (joined(noisy, small), _rest(spectrum))
+        gain, part = 1 + GAIN * float(coarseness(spectrum, scale)[0]), within(fine, 0.0, FILTER_COST)
+        found, epitome = self.joint.run(mixed, rest, scale, gain, threads, part), self.epitome
+        if not self.passes or (small is not None and _is_long(spectrum, scale)):
+            return found, epitome
+        refined, epitome = self._refined(noisy, found, spectrum, scale, threads, within(fine, FILTER_COST, 1.0))
+        if half is not None and small is not None:
+            refined = joined(refined, _combined(half, small, half_size(refined), spectrum, scale + 1))
+        elif scale:
+            refined += found
+            refined /= 2
+        return refined, epitome
 
     def _refined(
         self,
@@ -153,13 +153,13 @@ class Correlated:
         return state.current * unit + mean, state.epitome
 
 
-def _combined(noisy: Planar, smooth: Planar, other: Planar, spectrum: BlockSpectrum) -> Planar:
-    """Two estimates at half the size, combined where they are by how much each of them errs.
+def _combined(noisy: Planar, smooth: Planar, other: Planar, spectrum: BlockSpectrum, scale: int) -> Planar:
+    """Two estimates at half the size, which is `scale`, combined where they are by how much each of them errs.
 
     What the smooth one leaves of the noisy image beyond the noise is detail that it lost. The other one errs by the
     noise that it holds, so that the squares of the two errors add up to that of their difference.
     """
-    variance = np.einsum("ijcc->c", spectrum.power[COARSE]) / SIDE**2
+    variance = np.einsum("ijcc->c", spectrum.power[scale]) / SIDE**2
     expected = SLACK * variance[:, None, None, None] * np.square(levels(spectrum, smooth))
     lost = np.maximum(_around(np.square(noisy - smooth)) - expected, 0)
     apart = np.maximum(_around(np.square(other - smooth)), np.finfo(np.float32).tiny)
@@ -179,16 +179,32 @@ def units(spectrum: BlockSpectrum, scale: int) -> NDArray[np.float32]:
 
 def coarseness(spectrum: BlockSpectrum, scale: int) -> Floats:
     """How much the noise of each channel is one of low frequencies: 0 if it is white, 1 as in photographs."""
-    power = np.einsum("ijcc->ijc", spectrum.power[scale]).reshape(SIDE**2, -1)
-    level, finer = (np.sqrt(power[inside].mean(axis=0)) for inside in (ORDER > 0, ORDER >= SIDE))
-    largest = _largest(spectrum, scale)
-    unit = largest * (FINER[scale] * level / np.maximum(finer, np.finfo(np.float32).tiny)) ** STEEPNESS
+    largest, most = _largest(spectrum, scale), FINER[_is_coarsest(spectrum, scale)]
+    unit = largest * (most / _finer_share(spectrum, scale)) ** STEEPNESS
     return np.asarray(np.clip((unit - 1) / (largest - 1), 0, 1))
 
 
 def _largest(spectrum: BlockSpectrum, scale: int) -> Floats:
-    lightness, colours = UNITS[scale]
+    lightness, colours = UNITS[_is_coarsest(spectrum, scale)]
     return np.array([lightness] + [colours] * (spectrum.n_channels - 1))
+
+
+def _is_long(spectrum: BlockSpectrum, scale: int) -> bool:
+    """Whether the noise has left the finer frequencies, which the passes would take for noisy."""
+    return float(_finer_share(spectrum, scale)[0]) < LEAST_FINER
+
+
+def _finer_share(spectrum: BlockSpectrum, scale: int) -> Floats:
+    """The deviation of the noise of each channel at the finer frequencies, over that at all of them."""
+    power = np.einsum("ijcc->ijc", spectrum.power[scale]).reshape(SIDE**2, -1)
+    level, finer = (np.sqrt(power[inside].mean(axis=0)) for inside in (ORDER > 0, ORDER >= SIDE))
+    tiny = np.finfo(np.float32).tiny
+    return np.asarray(np.maximum(finer, tiny) / np.maximum(level, tiny))
+
+
+def _is_coarsest(spectrum: BlockSpectrum, scale: int) -> int:
+    """1 for the last scale, and otherwise 0."""
+    return int(scale + 1 == spectrum.n_scales)
 
 
 def levels(spectrum: BlockSpectrum, image: Planar) -> NDArray[np.float32]:

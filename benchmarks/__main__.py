@@ -38,6 +38,7 @@ TABLES = {  # long: not part of `all`
     "star-field": "benchmarks.real_noise.stars",
     "fit-gate": "benchmarks.fit_gate",
     "inpainting": "benchmarks.inpainting",
+    "missing-frames": "benchmarks.missing_frames",
 }
 # statements of the paper and of the documentation; not part of `all` either
 CLAIMS = {
@@ -112,7 +113,7 @@ def parser() -> argparse.ArgumentParser:
         type=words,
         default=(),
         metavar="A,B",
-        help="cases of real-noise, made-noise, race-volume and race-video whose names begin so [default: all]",
+        help="cases of real-noise, made-noise and of volumes and clips whose names begin so [default: all]",
     )
     return parser
 

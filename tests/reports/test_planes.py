@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from browser_cases import STATES
 from page_reader import Reader
 
 from epitomes import Noise, kernels, restore
 from epitomes.formats import Picture
-from epitomes.reports import read_figures, report_html
+from epitomes.reports import read_figures, report_html, write_report
 from epitomes.reports.data import Volume
 from epitomes.reports.planes import MOST_CUTS, MOST_FRAMES, views
 from epitomes.restoration.diagnosis import report_pair
@@ -64,7 +66,7 @@ def test_the_page(axes: str) -> None:
     assert [each["class"] for each in page.all("input") if each.get("class") == "plane-slider"] == ["plane-slider"] * (
         1 if clip else 3
     )
-    assert ("Play" in page.words) == clip and "Flicker 0 where nothing moves" in page.words
+    assert ("Play" in page.words) == clip and "Flicker 0 in still areas" in page.words
 
 
 @pytest.mark.skipif(kernels.isa == "reference", reason="the reference is too slow for whole volumes")
@@ -76,3 +78,34 @@ def test_the_road(tmp_path: Path) -> None:
     assert found["volume"] == {"shape": [4, 24, 24], "clip": True}
     assert found["flicker"]["share"] < 0.5 and data.flicker is not None
     assert str(restored.flicker()) == str(data.flicker) and str(restored.flicker()) in str(restored.audit()).lower()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("state", STATES, ids=str)
+def test_sliders_and_frames_that_play(state: str, browser: Any, tmp_path: Path) -> None:
+    clean = np.broadcast_to(np.linspace(50.0, 200.0, 48), (6, 40, 48))
+    noisy = clean + np.random.default_rng(0).normal(0, 10, clean.shape)
+    for axes in ("TYX", "ZYX"):
+        data = report_pair(Picture(noisy, axes), clean, Noise.gaussian(10), name="scan")
+        write_report(tmp_path / f"{axes}.html", data)
+        context = browser.new_context(**STATES[state])
+        tab, errors = context.new_page(), list[Any]()
+        tab.on("pageerror", lambda error, errors=errors: errors.append(error))
+        tab.goto((tmp_path / f"{axes}.html").as_uri())
+        view = tab.locator(".planes").first
+        slider, said = view.locator(".plane-slider"), view.locator("output")
+        before = view.locator(".before-plane").get_attribute("src")
+        slider.fill("0")
+        assert said.inner_text() == f"{'Frame' if axes == 'TYX' else 'Plane'} 0 of 6"
+        assert view.locator(".before-plane").get_attribute("src") != before
+        if axes == "TYX":
+            view.locator(".play").click()
+            tab.wait_for_function("document.querySelector('#frames output').textContent !== 'Frame 0 of 6'")
+            view.locator(".play").click()
+            assert view.locator(".play").inner_text() == "Play"
+        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert tab.evaluate(
+            "new Set([...document.querySelectorAll('[id]')].map((one) => one.id)).size"
+        ) == tab.evaluate("document.querySelectorAll('[id]').length")
+        context.close()
+        assert not errors

@@ -14,7 +14,7 @@ from epitomes.cli.progress import progress
 if TYPE_CHECKING:
     from epitomes.cli.denoise_file import Job
 
-LONG = 2**27  # values: shorter clips are read as a whole, which decodes them once
+LONG = 2**25  # values: shorter clips are read as a whole, which decodes them once
 SUFFIXES = (".mkv", ".mp4", ".m4v")  # of clips that can be written
 
 
@@ -56,6 +56,7 @@ def denoise_clip(job: Job, file: Path, goal: Path) -> Result | None:
     plan = found.plan
     if plan.reasons:
         tell(f"{file}: {plan.method.label} was chosen: {'; '.join(plan.reasons)}")
+    job.tell_doubts(plan.noise, file, goal)
     seconds = time.perf_counter() - began
     facts = {
         "input": str(file),
@@ -65,6 +66,7 @@ def denoise_clip(job: Job, file: Path, goal: Path) -> Result | None:
         "dtype": str(frames.dtype),
         "plan": replace(plan, spent=0.0).as_dict(),
         "seconds": seconds,
+        "notes": [],
         "how": found.how,
         "streamed": True,
     }

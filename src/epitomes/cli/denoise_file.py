@@ -166,12 +166,16 @@ class Job:
             tell(f"{file}: {restored.plan.method.label} was chosen: {'; '.join(restored.plan.reasons)}")
         for note in restored.notes:
             tell(f"warning: {file}: {note}")
-        if restored.noise.estimated:
-            if restored.noise.doubts and restored.noise.level > 0:
-                tell(f"warning: {file}: the noise estimate has low confidence")
-            line = self.line.for_file(self.names, file)
-            for text in doubts(restored.noise, after_denoise(line, goal)):
-                tell(text)
+        self.tell_doubts(restored.noise, file, goal)
+
+    def tell_doubts(self, noise: Noise, file: Path, goal: Path) -> None:
+        """Print why an estimate of the noise may be wrong."""
+        if not noise.estimated:
+            return
+        if noise.doubts and noise.level > 0:
+            tell(f"warning: {file}: the noise estimate has low confidence")
+        for text in doubts(noise, after_denoise(self.line.for_file(self.names, file), goal)):
+            tell(text)
 
     def _result(self, restored: Restored, picture: Picture, file: Path, goal: Path, data: ReportData | None) -> Result:
         facts: dict[str, Any] = {

@@ -45,7 +45,7 @@ class Flicker:
     --------
     >>> from epitomes.validation import Flicker
     >>> print(Flicker(noisy=14.1, restored=1.41, still=0.5))
-    flicker 1.41 where nothing moves (50% of the blocks), 10% of the noisy planes' 14.1
+    flicker 1.41 in still areas (50% of the blocks), 10% of the noisy planes' 14.1
     """
 
     noisy: float
@@ -69,7 +69,7 @@ class Flicker:
 
     def __str__(self) -> str:
         return (
-            f"flicker {self.restored:.3g} where nothing moves ({self.still:.0%} of the blocks), "
+            f"flicker {self.restored:.3g} in still areas ({self.still:.0%} of the blocks), "
             f"{self.share:.0%} of the noisy planes' {self.noisy:.3g}"
         )
 

@@ -100,7 +100,7 @@ def test_sliders_and_frames_that_play(state: str, browser: Any, tmp_path: Path) 
         assert view.locator(".before-plane").get_attribute("src") != before
         if axes == "TYX":
             view.locator(".play").click()
-            tab.wait_for_function("document.querySelector('#frames output').textContent !== 'Frame 0 of 6'")
+            said.filter(has_not_text="Frame 0 of 6").wait_for()
             view.locator(".play").click()
             assert view.locator(".play").inner_text() == "Play"
         assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -21,7 +21,7 @@ SUFFIXES = (".mkv", ".mp4", ".m4v")  # of clips that can be written
 def denoise_clip(job: Job, file: Path, goal: Path) -> Result | None:
     """Denoise a long clip frame by frame; None if it is short, no clip, or needs to be taken as a whole.
 
-    The file that is written has the bytes that it would have if the clip were read as a whole.
+    The frames that are written have the bits that they would have if the clip were read as a whole.
     """
     from epitomes.formats.registry import suffix_of
     from epitomes.restoration.streaming import restore_frames

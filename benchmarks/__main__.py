@@ -42,6 +42,7 @@ TABLES = {  # long: not part of `all`
     "fit-gate": "benchmarks.fit_gate",
     "inpainting": "benchmarks.inpainting",
     "planted": "benchmarks.planted",
+    "missing-frames": "benchmarks.missing_frames",
 }
 # statements of the paper and of the documentation; not part of `all` either
 CLAIMS = {
@@ -116,7 +117,7 @@ def parser() -> argparse.ArgumentParser:
         type=words,
         default=(),
         metavar="A,B",
-        help="cases of real-noise, made-noise, race-volume and race-video whose names begin so [default: all]",
+        help="cases of real-noise, made-noise and of volumes and clips whose names begin so [default: all]",
     )
     return parser
 

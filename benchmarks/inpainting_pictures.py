@@ -1,6 +1,7 @@
 """Pictures of inpainting for the documentation: before and after, side by side, in `--output`, default `docs`.
 
-They are made of the shipped photograph and of free pictures of scikit-image.
+They are made of the shipped photograph, of free pictures of scikit-image, and of Big Buck Bunny (Blender Foundation, CC
+BY 3.0).
 """
 
 from __future__ import annotations
@@ -11,11 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.missing_frames import every_third, neighbours_mean
 from benchmarks.options import Options
+from benchmarks.sequences import clips
 from epitomes import demo, inpaint, write
 
 WORDS = "epitomes complete missing pixels   "
 SEED = 3
+CLIP, SHOWN = "bigbuckbunny", 11  # the clip and the frame of it
 
 Pixels = NDArray[Any]
 Flags = NDArray[np.bool_]
@@ -29,6 +33,21 @@ def run(options: Options) -> None:
         done = inpaint(image, mask, channel_axis=channels, threads=options.threads)
         gap = np.full((len(image), 6, *image.shape[2:]), 255, image.dtype)
         write(folder / f"inpainting-{name}.png", np.concatenate([image, gap, done], axis=1), overwrite=True)
+    if (frames := missing_frame(options.threads)) is not None:
+        write(folder / "inpainting-frame.png", frames, overwrite=True)
+
+
+def missing_frame(threads: int) -> Pixels | None:
+    """A missing frame of a clip: the mean of its neighbours, the interpolated one, and the true one."""
+    clip = next((each.pixels for each in clips(None) if each.name == CLIP), None)
+    if clip is None:
+        return None
+    missing = every_third(len(clip))
+    done = inpaint(np.where(missing[:, None, None], np.float32(np.nan), clip), threads=threads)
+    mean = neighbours_mean(clip, missing)
+    gap = np.full((clip.shape[1], 6), 255, np.float32)
+    row = np.concatenate([mean[SHOWN], gap, done[SHOWN], gap, clip[SHOWN]], axis=1)
+    return np.clip(np.rint(row), 0, 255).astype(np.uint8).repeat(2, axis=0).repeat(2, axis=1)
 
 
 def text() -> tuple[Pixels, Flags]:

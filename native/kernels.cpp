@@ -105,7 +105,7 @@ class NativeEngine final : public Engine<T> {
     template <bool LeastSquares>
     Codes<T> pursue_known(const Rows<T>& rows, const Pursuit& pursuit, Stop stop) const {
         Sink<T> sink(atoms_, rows.n);
-        MaskedPursuit<T, LeastSquares>(atoms_, pursuit).run(rows, stop, sink);
+        MaskedPursuit<T, LeastSquares>(atoms_, pursuit, gram_.size() > 0 ? gram_.data() : nullptr).run(rows, stop, sink);
         return sink.release();
     }
     template <class Work>

@@ -36,6 +36,55 @@ inline void sum_known(const T* tile, std::size_t m, const KnownPixels<T>& row, T
     for (int v = 0; v < 2 * G; v++) take(std::size_t(v), sums[v], norms[v]);
 }
 
+// Unit atoms in a weighted sum, by their rows of the Gram matrix.
+template <class T>
+struct GramSum {
+    const T* rows;
+    std::size_t padded;
+    const std::int32_t* slots;
+    const T* weights;
+    std::size_t n;
+};
+
+// The same sums without norms, for a row that is a sum of atoms at the known pixels: those over all pixels, out of the
+// Gram matrix, less those over the `rest`, whose values come negated. Cheaper where few pixels are unknown.
+template <int G, class T, class Take>
+inline void sum_by_gram(const T* tile, std::size_t m, const GramSum<T>& sum, const KnownPixels<T>& rest, std::size_t slot, Take take) {
+    constexpr std::size_t lanes = kLanes<T>;
+    Vec<T> sums[2 * G];
+    for (int v = 0; v < 2 * G; v++) sums[v] = Vec<T>{};
+    for (std::size_t k = 0; k < sum.n; k++) {
+        const Vec<T> weight = splat(sum.weights[k]);
+        const T* at = sum.rows + std::size_t(sum.slots[k]) * sum.padded + slot;
+#pragma GCC unroll 8
+        for (int v = 0; v < 2 * G; v++) sums[v] = fma(weight, load(at + std::size_t(v) * lanes), sums[v]);
+    }
+    for (std::size_t i = 0; i < rest.n; i++) {
+        const Vec<T> x = splat(rest.values[i]);
+        const T* at = tile + std::size_t(rest.places[i]) * 2 * lanes;
+#pragma GCC unroll 8
+        for (int v = 0; v < 2 * G; v++) sums[v] = fma(x, load(at + std::size_t(v / 2) * m * 2 * lanes + std::size_t(v % 2) * lanes), sums[v]);
+    }
+    for (int v = 0; v < 2 * G; v++) take(std::size_t(v), sums[v], Vec<T>{});
+}
+
+// Squared norms of the unit atoms of G tiles without some pixels.
+template <int G, class T, class Take>
+inline void norms_without(const T* tile, std::size_t m, const std::int32_t* places, std::size_t n, Take take) {
+    constexpr std::size_t lanes = kLanes<T>;
+    Vec<T> norms[2 * G];
+    for (int v = 0; v < 2 * G; v++) norms[v] = splat(T(1));
+    for (std::size_t i = 0; i < n; i++) {
+        const T* at = tile + std::size_t(places[i]) * 2 * lanes;
+#pragma GCC unroll 8
+        for (int v = 0; v < 2 * G; v++) {
+            const Vec<T> d = load(at + std::size_t(v / 2) * m * 2 * lanes + std::size_t(v % 2) * lanes);
+            norms[v] = fnma(d, d, norms[v]);
+        }
+    }
+    for (int v = 0; v < 2 * G; v++) take(std::size_t(v), norms[v]);
+}
+
 // out (padded) = the products of all atoms with a row, at its known pixels.
 template <class T>
 void correlate_known(const Atoms<T>& atoms, const KnownPixels<T>& row, T* out) {

@@ -11,8 +11,10 @@ import re
 import secrets
 import stat
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 ABANDONED = 24 * 3600.0  # seconds after which a temporary file is considered abandoned
 
@@ -22,13 +24,21 @@ def write_atomically(path: Path, content: bytes, *, overwrite: bool = True) -> N
 
     A new file gets the default permissions, a replaced file keeps its own. A symbolic link is replaced, not followed.
     """
+    with written_atomically(path, overwrite=overwrite) as file:
+        file.write(content)
+
+
+@contextmanager
+def written_atomically(path: Path, *, overwrite: bool = True) -> Iterator[BinaryIO]:
+    """Open a file to be written piece by piece; it gets its name at the end, unless an error comes first."""
     path = Path(path)
     _require_goal(path, overwrite)
     folder, prefix = path.parent, f".{path.name[:40]}."  # file names have at most 255 bytes
     _remove_abandoned(folder, prefix)
     temporary = folder / f"{prefix}{secrets.token_hex(8)}.tmp"
     try:
-        _write(temporary, content, _mode_of(path))
+        with _created(temporary, _mode_of(path)) as file:
+            yield file
         if overwrite:
             os.replace(temporary, path)
         else:
@@ -62,10 +72,11 @@ def _mode_of(path: Path) -> int | None:
     return None
 
 
-def _write(path: Path, content: bytes, mode: int | None) -> None:
-    created = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else 0o600)
-    with open(created, "wb") as file:
-        file.write(content)
+@contextmanager
+def _created(path: Path, mode: int | None) -> Iterator[BinaryIO]:
+    created = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else 0o600)
+    with open(created, "w+b") as file:
+        yield file
         file.flush()
         if mode is not None:
             os.chmod(path, mode)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from epitomes import inpaint, kernels
-from epitomes.formats import read, write
+from epitomes.formats import Picture, read, write
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -53,11 +53,44 @@ def test_nan_without_a_mask(noisy: Path, mask: Path, tmp_path: Path, run: Run) -
 def test_several_files_and_planes(noisy: Path, mask: Path, tmp_path: Path, run: Run) -> None:
     pixels = read(noisy).pixels
     write(tmp_path / "stack.npy", np.stack([pixels, pixels]))
-    code, out, err = run(
+    code, out, _ = run(
         "inpaint", noisy, tmp_path / "stack.npy", "--mask", mask, "-o", tmp_path / "done", "--axes", "ZYX", *FAST
     )
     assert code == 6 and "1 of 2 files" in out  # the PNG has no third axis
-    assert "planes are completed one by one" in err and (tmp_path / "done" / "stack.npy").exists()
+    expected = inpaint(np.stack([pixels, pixels]), read(mask).pixels, preset="fast")
+    np.testing.assert_array_equal(read(tmp_path / "done" / "stack.npy").pixels, expected)
+
+
+def test_planes_one_by_one(noisy: Path, mask: Path, tmp_path: Path, run: Run) -> None:
+    pixels = read(noisy).pixels
+    write(tmp_path / "stack.npy", np.stack([pixels, pixels[::-1]]))
+    code, _, _ = run(
+        "inpaint", tmp_path / "stack.npy", "--mask", mask, "-o", tmp_path / "a.npy", "--planes", "single", *FAST
+    )
+    assert code == 0
+    expected = inpaint(np.stack([pixels, pixels[::-1]]), read(mask).pixels, spatial=2, preset="fast")
+    np.testing.assert_array_equal(read(tmp_path / "a.npy").pixels, expected)
+
+
+def test_missing_frames(noisy: Path, tmp_path: Path, run: Run) -> None:
+    pixels = read(noisy).pixels
+    clip = np.stack([np.roll(pixels, k, axis=1) for k in range(5)])
+    write(tmp_path / "clip.npz", Picture(clip, "TYX"))
+    code, out, _ = run("inpaint", tmp_path / "clip.npz", "--frames", "1,3", "-o", tmp_path / "a.npz", *FAST, "--json")
+    assert code == 0 and json.loads(out)["missing"] == pytest.approx(0.4)
+    missing = np.zeros(clip.shape, np.bool_)
+    missing[[1, 3]] = True
+    np.testing.assert_array_equal(read(tmp_path / "a.npz").pixels, inpaint(clip, missing, preset="fast"))
+    for words, exit_code, text in (
+        (("--frames", "7"), 3, "--frames 7 is beyond the last of 5 frames, which is 4"),
+        (("--frames", "0:"), 3, "--frames names all 5 frames: leave some to interpolate from"),
+        (("--frames", "third"), 2, "--frames needs numbers or ranges such as 3,6,9"),
+        (("--frames", "1", "--planes", "single"), 2, "--planes auto"),
+    ):
+        got, _, err = run("inpaint", tmp_path / "clip.npz", *words, "-o", tmp_path / "b.npz")
+        assert got == exit_code and text in err, err
+    got, _, err = run("inpaint", noisy, "--frames", "1", "-o", tmp_path / "b.png")
+    assert got == 3 and "--frames needs a volume or clip, got the axes YX" in err
 
 
 def test_what_is_refused(noisy: Path, mask: Path, tmp_path: Path, run: Run) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from coder_cases import DICTIONARIES, GENTLE, NAMES, Doubles, patches_for, unit_and_norms
 
-from epitomes.coders import OMP, Lasso
+from epitomes.coders import OLS, OMP, Lasso
 from epitomes.dictionary import Dictionary
 from epitomes.kernels import reference_coders as reference
 
@@ -18,13 +18,18 @@ TIES = ("duplicates", "constants")
 MASKED = [OMP(residual=0.3, n_nonzero=6), Lasso(lam=LAM, tol=1e-6)]
 
 
+@pytest.mark.parametrize("share", [0.6, 0.9])
+@pytest.mark.parametrize("pursuit", [OMP, OLS])
 @pytest.mark.parametrize(("name", "atoms"), GENTLE, ids=IDS)
-def test_omp_equals_omp_of_the_shortened(name: str, atoms: Doubles, rng: np.random.Generator) -> None:
+def test_pursuits_equal_those_of_the_shortened(
+    name: str, atoms: Doubles, pursuit: Any, share: float, rng: np.random.Generator
+) -> None:
+    """Where few pixels are unknown, products come out of the Gram matrix of whole atoms: the codes are the same."""
     X = patches_for(atoms, 100, rng)
     m = X.shape[1]
-    known = np.less(rng.random(m), 0.6)
-    masked = OMP(residual=0.3, n_nonzero=6).encode(X, Dictionary(atoms), mask=np.tile(known, (100, 1))).toarray()
-    shorter = OMP(residual=0.3 * np.count_nonzero(known) / m, n_nonzero=6)
+    known = np.less(rng.random(m), share)
+    masked = pursuit(residual=0.3, n_nonzero=6).encode(X, Dictionary(atoms), mask=np.tile(known, (100, 1))).toarray()
+    shorter = pursuit(residual=0.3 * np.count_nonzero(known) / m, n_nonzero=6)
     short = shorter.encode(X[:, known], Dictionary(atoms[:, known])).toarray()
     np.testing.assert_array_equal(masked != 0, short != 0)
     np.testing.assert_allclose(masked @ atoms[:, known], short @ atoms[:, known], atol=1e-8)

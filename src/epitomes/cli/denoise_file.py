@@ -56,13 +56,17 @@ class Job:
     def run(self, file: Path) -> Result:
         """Denoise one file."""
         from epitomes.checks import as_dtype
+        from epitomes.cli.denoise_clip import denoise_clip
         from epitomes.formats import write
         from epitomes.restoration import restore
+        from epitomes.restoration.diagnosis import is_clip
         from epitomes.restoration.grain import put_back
         from epitomes.restoration.method import within
 
         goal = self.goals[file]
         require_picture_goal(goal, self.overwrite)
+        if (streamed := denoise_clip(self, file, goal)) is not None:
+            return streamed
         finite = self.mask is None
         picture = read_any(file, self.max_pixels, self.axes, series=self.series, finite=finite, missing=True)
         _require_room(file, goal, picture)
@@ -98,6 +102,7 @@ class Job:
                     self.report,
                     name=picture.name,
                     command=str(self.line),
+                    clip=is_clip(picture.axes),
                     overwrite=self.overwrite,
                     threads=self.threads,
                     callback=within(callback, share, 1.0),
@@ -161,12 +166,16 @@ class Job:
             tell(f"{file}: {restored.plan.method.label} was chosen: {'; '.join(restored.plan.reasons)}")
         for note in restored.notes:
             tell(f"warning: {file}: {note}")
-        if restored.noise.estimated:
-            if restored.noise.doubts and restored.noise.level > 0:
-                tell(f"warning: {file}: the noise estimate has low confidence")
-            line = self.line.for_file(self.names, file)
-            for text in doubts(restored.noise, after_denoise(line, goal)):
-                tell(text)
+        self.tell_doubts(restored.noise, file, goal)
+
+    def tell_doubts(self, noise: Noise, file: Path, goal: Path) -> None:
+        """Print why an estimate of the noise may be wrong."""
+        if not noise.estimated:
+            return
+        if noise.doubts and noise.level > 0:
+            tell(f"warning: {file}: the noise estimate has low confidence")
+        for text in doubts(noise, after_denoise(self.line.for_file(self.names, file), goal)):
+            tell(text)
 
     def _result(self, restored: Restored, picture: Picture, file: Path, goal: Path, data: ReportData | None) -> Result:
         facts: dict[str, Any] = {
@@ -198,8 +207,10 @@ class Job:
             words.append(f"epitome in {self.save_model}")
         if data is not None:
             facts["audit"] = None if data.audit is None else data.audit.as_dict()
+            facts["flicker"] = None if data.flicker is None else data.flicker.as_dict()
             facts["sure"] = None if data.sure is None else data.sure.as_dict()
             words += [] if data.audit is None else [f"audit: {facts['audit']['verdict']}"]
+            words += [] if data.flicker is None else [str(data.flicker)]
             if data.sure is not None and math.isfinite(data.sure.psnr):
                 words.append(f"estimated PSNR {data.sure.psnr:.2f} dB {data.sure.reference}")
             words.append(f"report in {self.report}")

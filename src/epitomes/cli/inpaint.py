@@ -1,7 +1,9 @@
-"""`epitomes inpaint`: complete the missing pixels of images."""
+"""`epitomes inpaint`: complete the missing pixels of images, volumes and clips."""
 
 from __future__ import annotations
 
+import functools
+import operator
 import time
 from dataclasses import dataclass
 from enum import StrEnum
@@ -25,6 +27,7 @@ from epitomes.cli.common import (
     require_picture_goal,
 )
 from epitomes.cli.errors import INPUT, CommandError, tell, usage
+from epitomes.cli.frames import require_frames
 from epitomes.cli.help import METHOD, NOISE, OUTPUT, examples
 from epitomes.cli.progress import progress
 
@@ -39,8 +42,16 @@ EXAMPLES = examples(
     "inpaint photo.png --mask scratches.png -o clean.png",
     "inpaint scan.tif --mask dust.png -o clean.tif --sigma auto",
     "inpaint data.npy -o complete.npy",
+    "inpaint clip.mp4 --frames 3,6,9 -o clean.mkv",
     "inpaint 'frames/*.png' --mask logo.png -o clean --json",
 )
+
+
+class Planes(StrEnum):
+    """How the planes of volumes and clips are taken."""
+
+    auto = "auto"
+    single = "single"
 
 
 class Preset(StrEnum):
@@ -75,6 +86,23 @@ def inpaint(
             rich_help_panel=METHOD,
         ),
     ] = None,
+    frames: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help='missing frames or planes, counted from 0: "3,6,9", ranges "10:20", steps "2::3"',
+            show_default=False,
+            rich_help_panel=METHOD,
+        ),
+    ] = None,
+    planes: Annotated[
+        Planes,
+        typer.Option(
+            metavar="NAME",
+            help="how volumes and clips are completed: auto (across planes) or single (plane by plane)",
+            rich_help_panel=METHOD,
+        ),
+    ] = Planes.auto,
     sigma: Annotated[
         str,
         typer.Option(
@@ -105,14 +133,20 @@ def inpaint(
     threads: Threads = None,
     max_pixels: MaxPixels = None,
 ) -> None:
-    """Complete the missing pixels of images.
+    """Complete the missing pixels of images, volumes and videos.
 
-    Missing pixels are those at which the --mask image is not 0, and NaN. Dust, scratches, text and dead lines are
-    estimated from the pixels beside them, large holes are filled with patches of their surroundings. Known pixels stay
-    as they are unless --sigma says that they are noisy.
+    Missing pixels are those at which the --mask image is not 0, those of --frames, and NaN. Dust, scratches, text and
+    dead lines are estimated from the pixels beside them, large holes are filled with patches of their surroundings or
+    from the planes around them, and missing frames are interpolated along the motion. Known pixels stay as they are
+    unless --sigma says that they are noisy.
     """
     require_axes(axes)
     level = _level_of(sigma)
+    wanted = None if frames is None else require_frames(frames)
+    if wanted is not None and planes is Planes.single:
+        raise usage(
+            "--frames are interpolated from other planes, and --planes single takes each by itself", "--planes", "auto"
+        )
     files = files_of(images)
     goals = goals_of(images, files, output, suffix, overwrite)
     epitome = None
@@ -124,6 +158,8 @@ def inpaint(
         goals=goals,
         mask=None if mask is None else read_any(mask, max_pixels).pixels != 0,
         mask_file=mask,
+        frames=wanted,
+        single=planes is Planes.single,
         sigma=level,
         preset=preset.value,
         epitome=epitome,
@@ -144,6 +180,8 @@ class Job:
     goals: dict[Path, Path]
     mask: NDArray[np.bool_] | None
     mask_file: Path | None
+    frames: list[str] | None
+    single: bool
     sigma: float | None
     preset: str
     epitome: Epitome | None
@@ -162,16 +200,15 @@ class Job:
         require_picture_goal(goal, self.overwrite)
         picture = read_any(file, self.max_pixels, self.axes, finite=False)
         missing = self._missing(file, picture)
-        if picture.spatial > 2:
-            tell(f"note: {file}: planes are completed one by one")
+        share = 0.0 if missing is None else float(missing.mean())
         began = time.perf_counter()
         with progress(file.name) as callback:
             completed = inpaint(
                 picture.pixels,
-                self.mask,
+                missing,
                 sigma=self.sigma,
                 channel_axis=picture.channel_axis,
-                spatial=2,
+                spatial=2 if self.single else picture.spatial,
                 epitome=self.epitome,
                 preset=self.preset,
                 rng=self.seed,
@@ -185,31 +222,48 @@ class Job:
         facts = {
             "input": str(file),
             "output": str(goal),
-            "missing": missing,
+            "missing": share,
             "sigma": "auto" if self.sigma is None else self.sigma,
             "preset": self.preset,
             "seconds": seconds,
         }
-        return Result(f"{file} -> {goal}: {missing:.1%} missing, {self.preset}, {seconds:.1f} s", facts)
+        return Result(f"{file} -> {goal}: {share:.1%} missing, {self.preset}, {seconds:.1f} s", facts)
 
-    def _missing(self, file: Path, picture: Picture) -> float:
-        """Share of missing values; refuses a file without any, and a mask that does not fit."""
+    def _missing(self, file: Path, picture: Picture) -> NDArray[np.bool_] | None:
+        """Which values are missing; refuses a file without any, and a mask or frames that do not fit."""
         from epitomes.filling import missing_values
         from epitomes.restoration.masks import as_mask
 
-        missing = missing_values(picture.pixels)
+        found = [] if (nan := missing_values(picture.pixels)) is None else [nan]
         if self.mask is not None:
             try:
-                masked = as_mask(self.mask, picture.layout)
+                found.append(as_mask(self.mask, picture.layout, planes=picture.spatial == 3 and not self.single))
             except ValueError as error:
                 raise CommandError(INPUT, f"{self.mask_file}: {error}") from None
-            missing = masked if missing is None else missing | masked
-        share = 0.0 if missing is None else float(missing.mean())
-        if share == 0 and self.sigma == 0:
+        if self.frames is not None:
+            found.append(self._whole_frames(file, picture, self.frames))
+        missing = functools.reduce(operator.or_, found) if found else None
+        if self.sigma == 0 and (missing is None or not missing.any()):
             if self.mask is None:
                 raise CommandError(INPUT, f"{file}: no value is NaN: name the missing pixels", "--mask", "mask.png")
             raise CommandError(INPUT, f"{self.mask_file}: the mask is 0 everywhere, so no pixel is missing")
-        return share
+        return missing
+
+    def _whole_frames(self, file: Path, picture: Picture, frames: list[str]) -> NDArray[np.bool_]:
+        """A mask of the frames that the options name."""
+        import numpy as np
+
+        from epitomes.cli.frames import chosen_frames
+
+        if picture.spatial != 3:
+            raise CommandError(INPUT, f"{file}: --frames needs a volume or clip, got the axes {picture.axes}")
+        shape = picture.layout.picture_shape
+        try:
+            flags = chosen_frames(frames, shape[0])
+        except ValueError as error:
+            raise CommandError(INPUT, f"{file}: {error}", "--frames", "1") from None
+        whole = flags.reshape(-1, *(1 for _ in shape[1:]))
+        return picture.layout.original(np.broadcast_to(whole, (*picture.layout.stack_shape, *shape)))
 
 
 def _level_of(sigma: str) -> float | None:

@@ -197,6 +197,12 @@ class NoiseOptions:
         return None if self.sigma is None else self.strength * self.sigma
 
     @property
+    def is_plain(self) -> bool:
+        """Whether a level was given at most."""
+        others = (self.profile, self.gain, self.noise_from, self.burst or None)
+        return not self.estimates and all(each is None for each in others)
+
+    @property
     def estimates(self) -> bool:
         """Whether the noise has to be estimated here, because it is not used as `restore` would find it."""
         sources = (self.sigma, self.profile, self.gain, self.noise_from, self.burst or None)

@@ -3,7 +3,7 @@
 from epitomes.draw._sheet import Panel, sheet
 from epitomes.draw.curve import Series, png_curve, svg_curve
 from epitomes.draw.epitomes import dictionary_picture, epitome_picture, usage_picture
-from epitomes.draw.html import EmbeddedImage, Table, embed, page, render
+from epitomes.draw.html import EmbeddedImage, Table, embed, embed_photo, page, render
 from epitomes.draw.tones import shown
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Table",
     "dictionary_picture",
     "embed",
+    "embed_photo",
     "epitome_picture",
     "page",
     "png_curve",

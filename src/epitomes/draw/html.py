@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from io import BytesIO
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,21 +25,23 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 Cell = str | int | float
+QUALITY = 88  # of JPEG
 
 
 @dataclass(frozen=True)
 class EmbeddedImage:
-    """A PNG file inside a page, with its size on the page."""
+    """A PNG file inside a page, or one of another kind, with its size on the page."""
 
     png: bytes
     width: int  # CSS pixels
     height: int
     sharp: bool = False  # enlarged pixels stay squares
+    kind: str = "png"
 
     @property
     def uri(self) -> str:
         """The file as a data URI."""
-        return f"data:image/png;base64,{b64encode(self.png).decode()}"
+        return f"data:image/{self.kind};base64,{b64encode(self.png).decode()}"
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,15 @@ def embed(pixels: Bytes, *, zoom: int = 1, sharp: bool = False) -> EmbeddedImage
     """Encode pixels for a page; each is shown as a square of `zoom` CSS pixels."""
     height, width = pixels.shape[:2]
     return EmbeddedImage(encode_png(np.ascontiguousarray(pixels)), width * zoom, height * zoom, sharp)
+
+
+def embed_photo(pixels: Bytes) -> EmbeddedImage:
+    """Encode pixels for a page as JPEG, for many images that need not be exact."""
+    from PIL import Image
+
+    content, (height, width) = BytesIO(), pixels.shape[:2]
+    Image.fromarray(np.ascontiguousarray(pixels)).save(content, "JPEG", quality=QUALITY, subsampling=0)
+    return EmbeddedImage(content.getvalue(), width, height, kind="jpeg")
 
 
 def page(

@@ -6,7 +6,10 @@ it is given the container format, and may open nothing else.
 
 from __future__ import annotations
 
+import math
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from io import BytesIO
@@ -65,61 +68,113 @@ def conversion(av: Any) -> int | None:
     return sum(int(getattr(known, name)) for name in names) if all(hasattr(known, name) for name in names) else None
 
 
-def read_video(file: BinaryIO, most: int, series: int | str | None = None) -> Picture:
-    """Read the frames of a video stream, grey or RGB, with as many bits as are stored."""
-    av = library("av", extra="video", what="video")
-    head = file.read(_HEAD)
-    container = container_of(head)
-    if container is None:
-        raise ImageFileError("this is not a Matroska, MP4, QuickTime or AVI video: correct its suffix, or convert it")
-    if container == "matroska" and file.seek(0, os.SEEK_END) < (end := _matroska_end(head)):
-        raise cut_short("this video", f"{end} bytes", file.tell())
-    file.seek(0)
-    with av.open(file, format=container, options={"protocol_whitelist": ""}, metadata_errors="replace") as video:
-        if not video.streams.video:
-            raise ImageFileError("it holds no video: choose another file")
-        streams = [each for each in video.streams.video if each.codec_context.format is not None]
-        if not streams:
-            raise ImageFileError("its frames cannot be decoded, because FFmpeg does not know their format: convert it")
-        images = [Series(i, "", (each.height, each.width), each.pix_fmt) for i, each in enumerate(streams)]
-        one = chosen(images, series)
-        stream = streams[one.index]
-        bits, channels, notes = _kind(stream.codec_context.format)
-        layout, exactly = (GREY if channels == 1 else RGB)[bits], conversion(av)
-        require_size((max(stream.frames, 1), stream.height, stream.width, channels), most)
-        frames: list[Pixels] = []
-        seconds: list[float] = []
-        heard: list[Any] = []
-        for packet in video.demux(stream, *video.streams.audio):
+@dataclass(eq=False)
+class VideoSource:
+    """An open video file, whose frames are decoded one after another; what it says of itself is known at the end."""
+
+    av: Any
+    video: Any
+    stream: Any
+    bits: int
+    channels: int
+    notes: list[str]
+    images: list[Series]
+    one: Series  # of the images
+    seconds: list[float] = field(default_factory=list)  # of the frames decoded so far
+    heard: list[Any] = field(default_factory=list)  # packets of sound
+    turn: int = 0  # degrees
+    matrix: int = 0
+
+    @classmethod
+    @contextmanager
+    def opened(cls, file: BinaryIO, series: int | str | None = None) -> Iterator[VideoSource]:
+        """Open a file and choose one of its streams."""
+        av = library("av", extra="video", what="video")
+        head = file.read(_HEAD)
+        container = container_of(head)
+        if container is None:
+            raise ImageFileError(
+                "this is not a Matroska, MP4, QuickTime or AVI video: correct its suffix, or convert it"
+            )
+        if container == "matroska" and file.seek(0, os.SEEK_END) < (end := _matroska_end(head)):
+            raise cut_short("this video", f"{end} bytes", file.tell())
+        file.seek(0)
+        with av.open(file, format=container, options={"protocol_whitelist": ""}, metadata_errors="replace") as video:
+            if not video.streams.video:
+                raise ImageFileError("it holds no video: choose another file")
+            streams = [each for each in video.streams.video if each.codec_context.format is not None]
+            if not streams:
+                raise ImageFileError(
+                    "its frames cannot be decoded, because FFmpeg does not know their format: convert it"
+                )
+            images = [Series(i, "", (each.height, each.width), each.pix_fmt) for i, each in enumerate(streams)]
+            one = chosen(images, series)
+            stream = streams[one.index]
+            yield cls(av, video, stream, *_kind(stream.codec_context.format), images, one)
+
+    @property
+    def plane_shape(self) -> tuple[int, ...]:
+        """Height and width, and three colours if there are."""
+        return (self.stream.height, self.stream.width, *([3] if self.channels == 3 else []))
+
+    @property
+    def n_values(self) -> int | None:
+        """Number of values that the header gives; None if it does not count the frames."""
+        n = self.stream.frames or self._frames_by_time()
+        return n * math.prod(self.plane_shape) if n else None
+
+    def _frames_by_time(self) -> int:
+        """Frames in the length of the file, for containers that do not count them."""
+        rate, length = self.stream.average_rate, self.video.duration
+        return round(float(rate) * length / 1e6) if rate and length else 0
+
+    def frames(self, *, most: int | None = None) -> Iterator[Pixels]:
+        """Decode all frames; no more values than `most`, if it is given."""
+        layout, exactly = (GREY if self.channels == 1 else RGB)[self.bits], conversion(self.av)
+        first: tuple[int, int] | None = None
+        for packet in self.video.demux(self.stream, *self.video.streams.audio):
             if packet.stream.type == "audio":
-                heard.append(packet)
+                self.heard.append(packet)
                 continue
             for frame in packet.decode():
-                require_size((len(frames) + 1, frame.height, frame.width, channels), most)
-                if frames and frames[0].shape[:2] != (frame.height, frame.width):
-                    raise ImageFileError(f"its frames change their size at frame {len(frames)}: split it there")
-                frames.append(frame.reformat(format=layout, interpolation=exactly).to_ndarray())
-                seconds.append(0.0 if frame.time is None else float(frame.time))
-                turn, matrix = int(getattr(frame, "rotation", 0)), int(frame.colorspace)
-        if not frames:
+                n = len(self.seconds)
+                if most is not None:
+                    require_size((n + 1, frame.height, frame.width, self.channels), most)
+                if first is not None and first != (frame.height, frame.width):
+                    raise ImageFileError(f"its frames change their size at frame {n}: split it there")
+                first = frame.height, frame.width
+                self.seconds.append(0.0 if frame.time is None else float(frame.time))
+                self.turn, self.matrix = int(getattr(frame, "rotation", 0)), int(frame.colorspace)
+                yield frame.reformat(format=layout, interpolation=exactly).to_ndarray()
+        if not self.seconds:
             raise ImageFileError("it holds no frame that can be decoded: get another copy")
-        if len(frames) < 0.9 * stream.frames - 10:  # a few may be hidden intentionally
-            raise cut_short("this video", f"{stream.frames} frames", len(frames))
-        tags = tuple((name, value) for name, value in video.metadata.items() if name.upper() != "ENCODER")
-        codecs = tuple(str(each.codec_context.name) for each in video.streams.audio)
-        info = VideoInfo(tuple(seconds), tags, bits, stream.pix_fmt, matrix, codecs, _sound(av, heard))
-        step = _step(seconds, stream.average_rate)
-        if turn:
-            notes.append(f"it is displayed rotated by {turn} degrees, and read as stored")
-    return Picture(
-        np.stack(frames),
-        "TYX" if channels == 1 else "TYXC",
-        {"T": step},
-        {"T": "s"},
-        metadata=info,
-        notes=(*notes, *told(images, one)),
-        series=tuple(images) if len(images) > 1 else (),
-    )
+        if len(self.seconds) < 0.9 * self.stream.frames - 10:  # a few may be hidden intentionally
+            raise cut_short("this video", f"{self.stream.frames} frames", len(self.seconds))
+
+    def picture(self, pixels: Pixels) -> Picture:
+        """The frames, or some of them, with what the file says; once all are decoded."""
+        tags = tuple((name, value) for name, value in self.video.metadata.items() if name.upper() != "ENCODER")
+        codecs = tuple(str(each.codec_context.name) for each in self.video.streams.audio)
+        sound = _sound(self.av, self.heard)
+        info = VideoInfo(tuple(self.seconds), tags, self.bits, self.stream.pix_fmt, self.matrix, codecs, sound)
+        turned = [f"it is displayed rotated by {self.turn} degrees, and read as stored"] if self.turn else []
+        return Picture(
+            pixels,
+            "TYX" if self.channels == 1 else "TYXC",
+            {"T": _step(self.seconds, self.stream.average_rate)},
+            {"T": "s"},
+            metadata=info,
+            notes=(*self.notes, *turned, *told(self.images, self.one)),
+            series=tuple(self.images) if len(self.images) > 1 else (),
+        )
+
+
+def read_video(file: BinaryIO, most: int, series: int | str | None = None) -> Picture:
+    """Read the frames of a video stream, grey or RGB, with as many bits as are stored."""
+    with VideoSource.opened(file, series) as source:
+        stream = source.stream
+        require_size((max(stream.frames, 1), stream.height, stream.width, source.channels), most)
+        return source.picture(np.stack(list(source.frames(most=most))))
 
 
 def _sound(av: Any, packets: list[Any]) -> bytes:

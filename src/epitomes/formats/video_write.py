@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from io import BytesIO
 from itertools import pairwise
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -78,7 +78,18 @@ def _bits(picture: Picture) -> int:
     return known if known and (known > 8) == (own > 8) else own
 
 
+def encode_frames(file: BinaryIO, head: Picture, frames: Iterable[Pixels], n: int, suffix: str) -> None:
+    """Encode `n` frames one by one into a file that can be read and sought; `head` says all else, and holds one."""
+    _encode(file, head, frames, n, _MKV if suffix == ".mkv" else _MP4)
+
+
 def _encoded(picture: Picture, kind: _Container) -> bytes:
+    content = BytesIO()
+    _encode(content, picture, picture.pixels, len(picture.pixels), kind)
+    return content.getvalue()
+
+
+def _encode(content: BinaryIO, picture: Picture, frames: Iterable[Pixels], n: int, kind: _Container) -> None:
     av = library("av", extra="video", what="video")
     pixels, info, bits = picture.pixels, _info(picture), _bits(picture)
     layouts = RGB if picture.axes == "TYXC" else GREY
@@ -88,7 +99,6 @@ def _encoded(picture: Picture, kind: _Container) -> bytes:
         raise cannot_hold(got, "video", "uint8 or uint16 frames, TYX or TYXC with 3 colours", ".tif")
     step = picture.spacing.get("T", USUAL_STEP) if picture.units.get("T", "s") == "s" else USUAL_STEP
     matrix = info.matrix if info.matrix in _MATRICES else _BT601
-    content = BytesIO()
     with av.open(content, "w", format=kind.name) as video:
         video.metadata.update(dict(info.tags))
         stream = video.add_stream(
@@ -100,7 +110,7 @@ def _encoded(picture: Picture, kind: _Container) -> bytes:
         if kind is _MP4:
             stream.codec_context.colorspace = matrix
         sound = _Sound.of(av, info, video, kind)
-        for tick, frame in zip(_ticks(info.times, len(pixels), step, kind.ticks), pixels, strict=True):
+        for tick, frame in zip(_ticks(info.times, n, step, kind.ticks), frames, strict=True):
             sound.mux(until=Fraction(tick, kind.ticks))
             shown = av.VideoFrame.from_ndarray(
                 np.ascontiguousarray(np.minimum(frame, 2**bits - 1).astype(frame.dtype)), format=layouts[bits]
@@ -112,7 +122,6 @@ def _encoded(picture: Picture, kind: _Container) -> bytes:
             video.mux(stream.encode(shown))
         video.mux(stream.encode(None))
         sound.mux()
-    return content.getvalue()
 
 
 def _layout(given: str, kind: _Container, info: VideoInfo, bits: int, pixels: Pixels) -> str:

@@ -122,6 +122,11 @@ def require_format(path: str | os.PathLike[str], picture: Picture | None = None)
         _encoded(kind, _fitted(picture, kind)[0])
 
 
+def losses_of(picture: Picture, path: PurePath) -> tuple[str, ...]:
+    """What a file of this name would not keep of a picture, one sentence each."""
+    return _fitted(picture, format_to_write(path))[1]
+
+
 def _encoded(kind: Format, picture: Picture) -> bytes:
     assert kind.write is not None  # `format_to_write` gave it
     with quiet():

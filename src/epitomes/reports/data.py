@@ -84,6 +84,23 @@ class PixelErrors(Figures, Protocol):
     def std(self) -> NDArray[Any]: ...
 
 
+@dataclass(frozen=True, eq=False)
+class Volume:
+    """A volume or clip before and after: `(planes, height, width)`, or with three colours last."""
+
+    noisy: NDArray[Any]
+    restored: NDArray[Any]
+    clip: bool = False  # planes are frames
+
+    def __post_init__(self) -> None:
+        if self.noisy.ndim not in (3, 4) or self.noisy.shape[3:] not in ((), (3,)):
+            raise ValueError(f"a volume needs (planes, height, width) or colours last, got shape {self.noisy.shape}")
+        if self.restored.shape != self.noisy.shape:
+            raise ValueError(
+                f"noisy has shape {self.noisy.shape} and restored has {self.restored.shape}: they must be equal"
+            )
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ReportData:
     """Content of a report: one denoised image, how it was made, and what is known about its quality.
@@ -123,6 +140,10 @@ class ReportData:
         Short sentences that say why these settings were chosen.
     notes : sequence of str, optional
         Anything else that the reader must know.
+    volume : Volume, optional
+        The volume or clip that the plane belongs to: the page shows its planes with sliders.
+    flicker : Flicker, optional
+        Change from plane to plane in still areas, from `epitomes.validation.flicker`.
 
     Raises
     ------
@@ -160,6 +181,8 @@ class ReportData:
     settings: Mapping[str, Fact] = field(default_factory=dict)
     plan: Sequence[str] = ()
     notes: Sequence[str] = ()
+    volume: Volume | None = None
+    flicker: Figures | None = None
 
     def __post_init__(self) -> None:
         noisy, restored = np.asarray(self.noisy), np.asarray(self.restored)

@@ -63,6 +63,12 @@ ERROR = {
     "std_mean": "Standard deviation of the error, mean over pixels",
     "std_quantiles": "Standard deviation of the error, quantile",
 }
+FLICKER = {
+    "noisy": "Noisy planes",
+    "restored": "Denoised planes",
+    "share": "Denoised / noisy",
+    "still": "Share of the blocks that are still",
+}
 IMAGE = {
     "dtype": "Data type",
     "sigma": "Noise level",
@@ -106,6 +112,8 @@ def figures(data: ReportData, summary: Summary, used: Usage | None) -> dict[str,
         "epitome": phi and {"shape": phi.epitome_shape, "patch": phi.patch_shape, "atoms": phi.n_atoms},
         "learning": data.fit and {"reason": data.fit.reason, "steps": data.fit.history},
         "usage": used,
+        "volume": data.volume and {"shape": data.volume.noisy.shape, "clip": data.volume.clip},
+        "flicker": data.flicker,
     }
     values: dict[str, Any] = plain(found)
     return values
@@ -140,7 +148,12 @@ def evidence_tables(numbers: Mapping[str, Any]) -> list[Table]:
         table("Noise", _without(noise, "doubts", "parts"), NOISE),
         table("Error, estimated without the clean image (SURE)", sure, SURE),
         table("Error of the pixels, estimated", _without(error, "sure"), ERROR),
-        table("Audit of the residual", _without(audit, "verdict", "reasons", "reason_kinds", "advice"), AUDIT),
+        table(
+            "Change from plane to plane in still areas (flicker), root mean square", numbers["flicker"] or {}, FLICKER
+        ),
+        table(
+            "Audit of the residual", _without(audit, "verdict", "reasons", "reason_kinds", "advice", "flicker"), AUDIT
+        ),
     ]
     return [one for one in tables if one.rows]
 

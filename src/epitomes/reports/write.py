@@ -14,6 +14,7 @@ from epitomes.learn import Fit
 from epitomes.reports.data import ReportData
 from epitomes.reports.figures import evidence_tables, figures, setting_tables
 from epitomes.reports.pictures import LEAK, NARROW, WIDE, album, embed_enlarged
+from epitomes.reports.planes import views
 from epitomes.reports.summary import number, sentence, summarise
 from epitomes.reports.usage import HELD, Usage, usage
 
@@ -105,12 +106,16 @@ def report_html(data: ReportData) -> str:
     used = None if data.epitome is None else usage(data.before, data.epitome, sigma)
     numbers = figures(data, summary, used)
     rest = MARGIN + len(json.dumps(numbers))
-    pictures = album(data, max(LEAST_BYTES, (MOST_BYTES - rest) * 3 // 4))  # base64 takes four bytes for three
+    room = max(LEAST_BYTES, (MOST_BYTES - rest) * 3 // 4)  # base64 takes four bytes for three
+    pictures = album(data, room if data.volume is None else room // 2)
+    planes = [] if data.volume is None else views(data.volume, pictures.low, pictures.high, room // 2)
     numbers["picture"] = {"factor": pictures.factor, "black": pictures.low, "white": pictures.high}
     values = {
         "data": data,
         "summary": summary,
         "album": pictures,
+        "planes": planes,
+        "sources": [view.as_dict() for view in planes],
         "scale": {name: number(getattr(pictures, name)) for name in ("low", "high", "spread", "most_error")},
         "most_leak": number(LEAK),
         "notes": [*map(sentence, data.notes)],
@@ -125,7 +130,7 @@ def report_html(data: ReportData) -> str:
         "facts": setting_tables(numbers),
         "figures": numbers,
     }
-    return page("report.html", values, styles=["report.css"], scripts=["viewer.js", "usage.js"])
+    return page("report.html", values, styles=["report.css"], scripts=["viewer.js", "usage.js", "planes.js"])
 
 
 def read_figures(path: str | os.PathLike[str]) -> dict[str, Any]:

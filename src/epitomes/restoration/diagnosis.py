@@ -12,9 +12,10 @@ from epitomes.formats import Picture
 from epitomes.layout import Layout, Place
 from epitomes.noise import Noise
 from epitomes.reports import ReportData
+from epitomes.reports.data import Volume
 from epitomes.restoration._plan import Plan, planes_of, settings_of
 from epitomes.restoration.method import Callback, Method, within
-from epitomes.validation import audit, error_map
+from epitomes.validation import audit, error_map, flicker
 
 if TYPE_CHECKING:
     from epitomes.restoration.restored import Restored
@@ -26,9 +27,9 @@ COLOURS = 3  # channels that a page shows together
 
 
 def report_data(
-    restored: Restored, *, name: str, command: str, threads: int | None, callback: Callback | None
+    restored: Restored, *, name: str, command: str, clip: bool, threads: int | None, callback: Callback | None
 ) -> ReportData:
-    """Gather what is known of a result; of a stack or volume, of its middle plane."""
+    """Gather what is known of a result; of a stack or volume, of its middle plane, with all planes to look at."""
     plane = ShownPlane.of(restored.noisy, restored.estimate, restored.noise, restored.layout, restored.plan.method)
     noisy, image, noise = plane.noisy, plane.image, plane.noise
     channel_axis = plane.channel_axis
@@ -69,6 +70,8 @@ def report_data(
         settings=settings_of(restored.plan.method),
         plan=list(restored.plan.reasons),
         notes=tuple(notes),
+        volume=shown_volume(restored.noisy, restored.estimate, restored.layout, clip),
+        flicker=None if restored.unchanged else restored.flicker(),
     )
 
 
@@ -129,6 +132,7 @@ def report_pair(
         raise ValueError(f"noisy has shape {before.shape} and restored has {after.shape}: they must be equal")
     layout = noisy.layout if isinstance(noisy, Picture) else Layout.of(before.shape, channel_axis, spatial)
     plane = ShownPlane.of(before, after, noise, layout)
+    axes = noisy.axes if isinstance(noisy, Picture) else ""
     large = min(plane.noisy.shape[:2]) >= LEAST_SIDE
     return ReportData(
         noisy=plane.noisy,
@@ -139,7 +143,25 @@ def report_pair(
         command=command,
         audit=audit(plane.noisy, plane.image, plane.noise, channel_axis=plane.channel_axis) if large else None,
         notes=tuple(plane.notes if large else [*plane.notes, TOO_SMALL]),
+        volume=shown_volume(before, after, layout, is_clip(axes)),
+        flicker=flicker(before, after, noise, channel_axis=layout.channel_axis, spatial=layout.spatial),
     )
+
+
+def is_clip(axes: str) -> bool:
+    """Whether the planes of a picture with these axes are frames."""
+    return "T" in axes and "Z" not in axes
+
+
+def shown_volume(noisy: NDArray[Any], image: NDArray[Any], layout: Layout, clip: bool) -> Volume | None:
+    """The volume that a page shows: of a stack the one in the middle, of channels that are no colours the first."""
+    if layout.spatial != 3 or layout.picture_shape[0] < 2:
+        return None
+    place = _middle(list(layout.places()))
+    before, after = (layout.canonical(each)[place] for each in (noisy, image))
+    if layout.channel_axis is not None and before.shape[-1] != COLOURS:
+        before, after = before[..., 0], after[..., 0]
+    return Volume(before, after, clip)
 
 
 class ShownPlane:

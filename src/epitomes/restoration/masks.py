@@ -11,8 +11,11 @@ from epitomes.layout import Layout
 __all__ = ["as_mask", "bad_pixels", "filled", "missing_note"]
 
 
-def as_mask(mask: ArrayLike, layout: Layout) -> Flags:
-    """The mask in the shape of the image; one without channels, or of one picture or plane, stands for all of them."""
+def as_mask(mask: ArrayLike, layout: Layout, *, planes: bool = False) -> Flags:
+    """The mask in the shape of the image; one without channels, or of one picture or plane, stands for all of them.
+
+    `planes`: whether it may cover whole planes of a volume.
+    """
     given = np.asarray(mask)
     if given.dtype.kind not in "bui":
         raise TypeError(f"mask must hold booleans or integers, non-zero at bad pixels, got dtype {given.dtype}")
@@ -28,7 +31,7 @@ def as_mask(mask: ArrayLike, layout: Layout) -> Flags:
         if layout.channel_axis is not None:
             bad = bad[..., None]
         bad = layout.original(np.broadcast_to(bad, (*layout.stack_shape, *layout.picture_shape)))
-    if any(plane.all() for plane in layout.planes(bad)):
+    if not planes and any(plane.all() for plane in layout.planes(bad)):
         raise ValueError("mask covers a whole plane of the image: it must be 0 at good pixels, so leave that plane out")
     return np.asarray(bad, np.bool_)
 

@@ -15,7 +15,7 @@ from epitomes.layout import Layout
 from epitomes.learn import Fit
 from epitomes.noise import Noise
 from epitomes.restoration.method import Callback
-from epitomes.validation import Audit, audit
+from epitomes.validation import Audit, Flicker, audit, flicker
 
 if TYPE_CHECKING:
     from epitomes.reports import ReportData
@@ -106,19 +106,36 @@ class Restored:
         layout = self.layout
         return audit(self.noisy, self.estimate, self.noise, channel_axis=layout.channel_axis, spatial=layout.spatial)
 
+    def flicker(self) -> Flicker | None:
+        """Measure how much a volume or clip changes from plane to plane where nothing happens.
+
+        Returns
+        -------
+        Flicker or None
+            The change before and after; None for images, and where nothing is still.
+
+        See Also
+        --------
+        epitomes.validation.flicker : The same for any pair of clips.
+        """
+        layout = self.layout
+        return flicker(self.noisy, self.estimate, self.noise, channel_axis=layout.channel_axis, spatial=layout.spatial)
+
     def report(
         self,
         path: str | Path,
         *,
         name: str = "image",
         command: str = "",
+        clip: bool = False,
         overwrite: bool = False,
         threads: int | None = None,
         callback: Callback | None = None,
     ) -> ReportData:
-        """Write a page that shows the result and why to trust it; of a stack or volume, its middle plane.
+        """Write a page that shows the result and why to trust it.
 
-        The error is estimated by denoising that plane twice more.
+        Of a volume or clip, it judges the middle plane and shows the others with sliders. The error is estimated by
+        denoising that plane twice more.
 
         Parameters
         ----------
@@ -128,6 +145,8 @@ class Restored:
             Title of the page.
         command : str, optional
             Command that makes the same result again.
+        clip : bool, default: False
+            Whether the planes of a volume are the frames of a clip, which can be played.
         overwrite : bool, default: False
             Whether an existing file is replaced.
         threads : int, optional
@@ -143,7 +162,7 @@ class Restored:
         from epitomes.reports import write_report
         from epitomes.restoration.diagnosis import report_data
 
-        data = report_data(self, name=name, command=command, threads=threads, callback=callback)
+        data = report_data(self, name=name, command=command, clip=clip, threads=threads, callback=callback)
         write_report(path, data, overwrite=overwrite)
         return data
 

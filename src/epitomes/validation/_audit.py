@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from epitomes.checks import as_floats
 from epitomes.noise.model import Noise
+from epitomes.validation._flicker import Flicker, flicker
 from epitomes.validation.contradictions import contradictions, unremoved
 from epitomes.validation.evened import judged_planes
 from epitomes.validation.planes import Floats, as_noise, pixels_in, plane_layout
@@ -89,6 +90,8 @@ class Audit:
         and stacks, ``(n, H, W)`` for the judged planes.
     planes : tuple of int
         Which planes of a volume or stack were judged, counted over all axes before the planes; empty for an image.
+    flicker : Flicker or None
+        Change from plane to plane in still areas of a volume or clip; None for images, and where nothing is still.
 
     See Also
     --------
@@ -120,6 +123,7 @@ class Audit:
     clipped: float
     leak_map: Floats
     planes: tuple[int, ...] = ()
+    flicker: Flicker | None = None
 
     @property
     def model_fits(self) -> bool:
@@ -141,10 +145,12 @@ class Audit:
         """
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         del fields["leak_map"]
+        fields["flicker"] = None if self.flicker is None else self.flicker.as_dict()
         return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
 
     def __str__(self) -> str:
-        return self.headline + "".join(f"\n- {reason}" for reason in self.reasons + self.advice)
+        changes = () if self.flicker is None else (f"{str(self.flicker).capitalize()}.",)
+        return self.headline + "".join(f"\n- {line}" for line in self.reasons + self.advice + changes)
 
 
 def audit(
@@ -239,6 +245,7 @@ def audit(
         **numbers,
         leak_map=np.stack([each.leak_map for each in found]) if stacked else found[0].leak_map,
         planes=tuple(chosen) if stacked else (),
+        flicker=None if unchanged else flicker(image, clean, model, channel_axis=channel_axis, spatial=spatial),
     )
 
 

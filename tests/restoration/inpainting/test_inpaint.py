@@ -178,11 +178,6 @@ class TestAxes:
         ({"image": np.full((16, 16), np.nan)}, ValueError, "every pixel of an image or of one of its channels is"),
         ({"image": np.full((16, 16), np.inf)}, ValueError, "image holds 256 NaN or infinite"),
         ({"image": np.zeros((0, 4))}, ValueError, "image is empty"),
-        (
-            {"image": np.zeros((16, 16, 16))},
-            ValueError,
-            r"got a volume of shape .*: pass spatial=2 to complete it plane",
-        ),
         ({"image": np.zeros(16)}, ValueError, "got a signal"),
         ({"image": "a.png"}, TypeError, "read files with epitomes.read first"),
         ({"sigma": -1.0}, ValueError, "sigma must be a finite number >= 0"),

@@ -14,7 +14,7 @@ from epitomes.groups.matching import Planar
 from epitomes.restoration.inpainting.coded import coded_fill
 from epitomes.restoration.inpainting.holes import fill_holes
 from epitomes.restoration.inpainting.regions import holes_of
-from epitomes.restoration.inpainting.rounds import CONTRAST, PATCH, Rounds
+from epitomes.restoration.inpainting.rounds import CONTRAST, Rounds
 from epitomes.restoration.inpainting.smooth import smooth_fill
 from epitomes.restoration.method import Callback, within
 from epitomes.restoration.non_local import NonLocal
@@ -46,33 +46,34 @@ class Completion:
         holes = holes_of(unknown)
         turn = turn_of(given)
         known = to_planar(given, mean, 1.0, turn)
-        current = self._started(known, unknown, sigma)
+        current = self.started(known, unknown, sigma)
         rounds = ROUNDS[self.preset]
         if rounds is not None and (sigma > 0 or (unknown & ~holes).any()):
-            _tell(callback, STARTING, "completing groups")
+            tell(callback, STARTING, "completing groups")
             part = within(callback, STARTING, GROUPING)
-            window = _window(unknown, rounds.search_radius + PATCH) if sigma == 0 else (slice(None), slice(None))
-            current[(..., *window)] = rounds.run(
-                np.ascontiguousarray(known[(..., *window)]),
-                unknown[window],
-                np.ascontiguousarray(current[(..., *window)]),
+            window = window_of(unknown, rounds.margin[1:]) if sigma == 0 else (slice(None), slice(None))
+            here = (slice(None), slice(None), *window)
+            current[here] = rounds.run(
+                np.ascontiguousarray(known[here]),
+                unknown[window][None],
+                np.ascontiguousarray(current[here]),
                 KEPT * sigma,
                 threads=self.threads,
                 advance=None if part is None else lambda fraction: part(fraction, "completing groups"),
             )
         image: Array = from_planar(current, mean, 1.0, turn, picture.shape, np.float64)
         if holes.any():
-            _tell(callback, GROUPING, "filling holes")
+            tell(callback, GROUPING, "filling holes")
             image = fill_holes(np.asarray(image, np.float64), holes, self.seed)
         if sigma > 0:
-            _tell(callback, GROUPING, "removing the rest of the noise")
+            tell(callback, GROUPING, "removing the rest of the noise")
             method = NonLocal(preset="fast" if rounds is None else self.preset, epitome=self.epitome)
             rest = sigma if rounds is None else REST * sigma
             image = method.run(image, rest, channels=True, seed=self.seed, threads=self.threads).image
         low, high = picture[~unknown].min(axis=0), picture[~unknown].max(axis=0)
         return np.where(unknown[..., None], np.clip(image, low, high), image)
 
-    def _started(self, known: Planar, unknown: Flags, sigma: float) -> Planar:
+    def started(self, known: Planar, unknown: Flags, sigma: float) -> Planar:
         """A smooth surface, then what the epitome makes of every patch."""
         start = np.empty_like(known)
         for channel, filled in zip(known[:, 0], start[:, 0], strict=True):
@@ -84,15 +85,17 @@ class Completion:
         return start
 
 
-def _window(unknown: Flags, margin: int) -> tuple[slice, slice]:
-    """The rectangle around all unknown pixels, with a margin."""
-    rows, columns = np.flatnonzero(unknown.any(axis=1)), np.flatnonzero(unknown.any(axis=0))
-    return (
-        slice(max(0, int(rows[0]) - margin), int(rows[-1]) + margin + 1),
-        slice(max(0, int(columns[0]) - margin), int(columns[-1]) + margin + 1),
-    )
+def window_of(unknown: Flags, margin: tuple[int, ...]) -> tuple[slice, ...]:
+    """The rectangle or box around all unknown pixels, with a margin along each axis."""
+    window = []
+    for axis, wide in enumerate(margin):
+        rest = tuple(other for other in range(unknown.ndim) if other != axis)
+        found = np.flatnonzero(unknown.any(axis=rest))
+        window.append(slice(max(0, int(found[0]) - wide), int(found[-1]) + wide + 1))
+    return tuple(window)
 
 
-def _tell(callback: Callback | None, fraction: float, stage: str) -> None:
+def tell(callback: Callback | None, fraction: float, stage: str) -> None:
+    """Report progress to whoever wants to know."""
     if callback is not None:
         callback(fraction, stage)

@@ -1,6 +1,7 @@
 """Rounds: groups of similar patches complete each other, again and again, while trust in the estimate grows.
 
-Images are planar, `(channels, 1, height, width)`, float32. Each channel is estimated by itself, in the groups of all.
+Images are planar, `(channels, planes, height, width)`, float32. Each channel is estimated by itself, in the groups of
+all.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from epitomes.groups import Matching, estimate
 from epitomes.groups.conditional import Conditional
 from epitomes.groups.matching import Planar
 
-PATCH = 8
+Triple = tuple[int, int, int]  # planes, rows, columns
+
 CONTRAST = 50.0  # standard deviation of an image for which levels are given
 EXACT = 0.5  # standard deviation of known pixels without noise, for that contrast: keeps systems well posed
 
@@ -32,11 +34,18 @@ class Rounds:
     n: int
     first: float = 10.0
     last: float = 2.0
-    stride: int = 4
+    patch: Triple = (1, 8, 8)
+    stride: Triple = (1, 4, 4)
+    search_radius: Triple = (0, 18, 18)
     group_size: int = 64
     most: int = 16  # members of a group that are estimated
-    search_radius: int = 18
     reach: float = 1.5
+
+    @property
+    def margin(self) -> Triple:
+        """How far what is known of an image matters to its unknown pixels."""
+        deep, high, wide = (far + side for far, side in zip(self.search_radius, self.patch, strict=True))
+        return deep - 1, high, wide
 
     def run(
         self,
@@ -48,16 +57,19 @@ class Rounds:
         threads: int | None = None,
         advance: Callable[[float], None] | None = None,
     ) -> Planar:
-        """Complete an image from its known pixels, which have noise `sigma`, and a first estimate."""
-        spread = [max(float(channel[0][~unknown].std()), 1e-6) / CONTRAST for channel in known]
+        """Complete an image from its known pixels, which have noise `sigma`, and a first estimate.
+
+        `unknown` has planes, rows and columns.
+        """
+        spread = [max(float(channel[~unknown].std()), 1e-6) / CONTRAST for channel in known]
         variance = sigma**2 + (EXACT * spread[0]) ** 2
         variances = np.where(unknown, np.inf, variance).astype(np.float32)
         shrinker = Conditional(variances=variances, most=self.most)
-        side = min(PATCH, *known.shape[2:])
+        patch = _fitting(self.patch, unknown.shape)
         matching = Matching(
-            patch=(1, side, side),
-            search_radius=(0, self.search_radius, self.search_radius),
-            stride=(1, min(self.stride, side), min(self.stride, side)),
+            patch=patch,
+            search_radius=self.search_radius,
+            stride=_fitting(self.stride, patch),
             group_size=self.group_size,
         )
         current = start
@@ -81,3 +93,9 @@ class Rounds:
 
 def _part(advance: Callable[[float], None], number: int, n: int) -> Callable[[float], None]:
     return lambda fraction: advance((number + fraction) / n)
+
+
+def _fitting(sides: Triple, shape: tuple[int, ...]) -> Triple:
+    """Sides that are no longer than those of an image."""
+    deep, high, wide = (min(side, size) for side, size in zip(sides, shape, strict=True))
+    return deep, high, wide

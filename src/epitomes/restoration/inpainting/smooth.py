@@ -1,4 +1,7 @@
-"""Smooth: the surface of least bending through the known pixels, as a start for everything else."""
+"""Smooth: the surface of least bending through the known pixels, as a start for everything else.
+
+The same holds for volumes: what bends least along all of their axes.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ Doubles = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 STEPS = 60  # of conjugate gradients on each scale: the coarser one has settled all that is far
-SMALLEST = 4  # pixels along the shorter side of the coarsest scale
+SMALLEST = 4  # pixels: shorter axes are not halved
 
 
 def smooth_fill(plane: Doubles, unknown: Flags) -> Doubles:
@@ -20,13 +23,16 @@ def smooth_fill(plane: Doubles, unknown: Flags) -> Doubles:
     if not unknown.any():
         return plane
     known = ~unknown
-    if min(plane.shape) <= SMALLEST or known.sum() < 4:
+    shared = tuple(2 if size > SMALLEST else 1 for size in plane.shape)
+    if min(plane.shape[-2:]) <= SMALLEST or known.sum() < 4:
         begin = np.full(plane.shape, plane[known].mean())
     else:
-        values, weights = _halved(np.where(known, plane, 0.0)), _halved(known.astype(np.float64))
+        values, weights = _shrunk(np.where(known, plane, 0.0), shared), _shrunk(known.astype(np.float64), shared)
         means = np.divide(values, weights, out=np.zeros_like(values), where=weights > 0)
-        coarse = smooth_fill(means, weights == 0)
-        begin = coarse.repeat(2, axis=0).repeat(2, axis=1)[: plane.shape[0], : plane.shape[1]]
+        begin = smooth_fill(means, weights == 0)
+        for axis, step in enumerate(shared):
+            begin = begin.repeat(step, axis=axis)
+        begin = begin[tuple(slice(size) for size in plane.shape)]
     return _relaxed(np.where(known, plane, begin), unknown)
 
 
@@ -53,21 +59,21 @@ def _relaxed(plane: Doubles, unknown: Flags) -> Doubles:
 def _laplacian(plane: Doubles) -> Doubles:
     """Differences to the neighbours, summed; there are none across the border."""
     out = np.zeros_like(plane)
-    for axis in (0, 1):
+    for axis in range(plane.ndim):
         step = np.diff(plane, axis=axis)
-        first, last = ((slice(None, -1), slice(None)), (slice(1, None), slice(None)))
-        if axis == 1:
-            first, last = first[::-1], last[::-1]
-        out[first] += step
-        out[last] -= step
+        here = (slice(None),) * axis
+        out[(*here, slice(None, -1))] += step
+        out[(*here, slice(1, None))] -= step
     return out
 
 
 def _dot(one: Doubles, other: Doubles) -> float:
-    return float(np.einsum("ij,ij->", one, other))  # not BLAS, whose threads change bits
+    lines = (-1, one.shape[-1])
+    return float(np.einsum("ij,ij->", one.reshape(lines), other.reshape(lines)))  # not BLAS, whose threads change bits
 
 
-def _halved(plane: Doubles) -> Doubles:
-    """Sums of 2 x 2 pixels; a last odd row or column counts by itself."""
-    rows = np.add.reduceat(plane, np.arange(0, plane.shape[0], 2), axis=0)
-    return np.asarray(np.add.reduceat(rows, np.arange(0, plane.shape[1], 2), axis=1))
+def _shrunk(plane: Doubles, steps: tuple[int, ...]) -> Doubles:
+    """Sums of so many pixels along each axis; the last ones may be fewer."""
+    for axis, step in enumerate(steps):
+        plane = np.add.reduceat(plane, np.arange(0, plane.shape[axis], step), axis=axis)
+    return plane

@@ -1,0 +1,114 @@
+"""Streaming: clips that are longer than memory, denoised plane by plane as they are read and written.
+
+The result has the bits that `restore` gives the whole clip. What that needs of the whole is known from samples: the
+noise is estimated on the planes that `estimate_noise` would look at, and the arrangement is chosen on the same tiles.
+Only impulses and stripes are looked for in these planes alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol, cast
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from epitomes.checks import RNG, Array, as_dtype, as_seed
+from epitomes.formats import Picture
+from epitomes.noise.estimate import MOST_PLANES
+from epitomes.noise.planes import evenly_spaced
+from epitomes.restoration._arguments import Request
+from epitomes.restoration._plan import Plan
+from epitomes.restoration._restore import plan
+from epitomes.restoration.method import Callback, Method
+from epitomes.restoration.non_local import NonLocal
+from epitomes.restoration.non_local.colour import from_planar
+from epitomes.restoration.non_local.method import float_type
+from epitomes.restoration.non_local.outliers import MOST_RANGE
+from epitomes.restoration.non_local.volumes.arrangement import ARRANGEMENTS, related
+from epitomes.restoration.non_local.volumes.method import PILOT_COST, chosen, measured, stages_of, stream
+
+Pixels = NDArray[Any]
+
+
+class Frames(Protocol):
+    """A clip of whole numbers that is read when it is asked for; `formats.VideoFrames` is one, and arrays are."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+
+    @property
+    def size(self) -> int: ...
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[Pixels]: ...
+
+    def __getitem__(self, key: Any, /) -> Pixels: ...
+
+    def mean(self, dtype: DTypeLike = ...) -> Any: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Streamed:
+    """A clip that is being denoised: what was decided, and the frames, which are computed as they are taken."""
+
+    plan: Plan
+    how: str  # in a few words
+    frames: Iterator[Pixels]
+
+
+def restore_frames(
+    frames: Frames,
+    sigma: float | None = None,
+    *,
+    method: str | Method | None = None,
+    preset: str = "auto",
+    rng: RNG = 0,
+    threads: int | None = None,
+    callback: Callback | None = None,
+) -> Streamed | None:
+    """Denoise a clip plane by plane; None if its noise or its method need the whole clip, so that `restore` must.
+
+    Arguments are those of `restore`. That is so for noise that is not white or varies with brightness, for impulses and
+    stripes, for clips without noise, and for other methods than the non-local one with its cosines.
+    """
+    places = evenly_spaced(len(frames), MOST_PLANES)
+    sample = Picture(np.stack([frames[int(k)] for k in places]), "TYX" if len(frames.shape) == 3 else "TYXC")
+    if sigma is None and Request.of(sample, None, None, None).without_defects()[1]:
+        return None
+    found = plan(sample, sigma, method=method, preset=preset, rng=rng, threads=threads)
+    how, noise = found.method, found.noise
+    if not isinstance(how, NonLocal) or how.epitome is not None or how.passes is not None or how.planes == "single":
+        return None
+    if noise.level == 0 or not noise.is_constant or float(np.iinfo(frames.dtype).max) > MOST_RANGE * noise.level:
+        return None
+    clip, level, seed = cast(Any, frames), float(noise.level), as_seed(rng)
+    if how.planes == "auto" and not related(clip, level):
+        return None
+    arrangement = chosen(clip, level, seed, threads) if how.planes == "auto" else ARRANGEMENTS[how.planes]
+    whole = measured(clip, level, arrangement)
+    stages = stages_of(how.preset, whole, (frames.shape[0], frames.shape[1], frames.shape[2]), None)
+    progress = _Progress(callback, PILOT_COST + sum(stage.cost for stage in stages), len(frames))
+    planes = stream(clip, level, whole, stages, threads, progress.advance)
+    kind = float_type(cast(Array, frames))
+    back = partial(from_planar, mean=whole.mean, sigma=level, turn=whole.turn, shape=frames.shape[1:], dtype=kind)
+    done = (as_dtype(back(plane.current[:, None]), frames.dtype) for plane in planes)
+    return Streamed(found, arrangement.words, done)
+
+
+class _Progress:
+    """The share of the work that is done."""
+
+    def __init__(self, callback: Callback | None, total: float, n: int) -> None:
+        self._callback, self._total, self._done, self._n = callback, total, 0.0, n
+
+    def advance(self, cost: float) -> None:
+        self._done += cost
+        if self._callback is not None:
+            self._callback(min(1.0, self._done / self._total), f"{self._n} planes")

@@ -30,6 +30,7 @@ TABLES = {  # long: not part of `all`
     "table-best": "benchmarks.tables.best",
     "ablation": "benchmarks.tables.ablation",
     "scale": "benchmarks.scale",
+    "scale-volume": "benchmarks.scale_volume",
     "real-noise": "benchmarks.real_noise.photos",
     "race-volume": "benchmarks.races.volume",
     "race-video": "benchmarks.races.video",

@@ -79,7 +79,9 @@ class Planes(StrEnum):
 
     auto = "auto"
     still = "still"
+    deep = "deep"
     flat = "flat"
+    wide = "wide"
     aligned = "aligned"
     single = "single"
 
@@ -125,7 +127,7 @@ def denoise(
         Planes,
         typer.Option(
             metavar="NAME",
-            help="planes of volumes and clips: still, flat, aligned along their motion, single (one by one) or auto",
+            help="planes of volumes and clips: still, deep, flat, wide, aligned (along their motion), single or auto",
             rich_help_panel=METHOD,
         ),
     ] = Planes.auto,

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from scipy.fft import dctn, idctn
 from scipy.ndimage import gaussian_filter
 
-from epitomes import denoise, restore
+from epitomes import denoise, plan, restore
+from epitomes.formats import Picture
 from epitomes.restoration import NonLocal
 from epitomes.restoration.non_local.volumes.arrangement import (
     ALIGNED,
@@ -125,6 +126,29 @@ def test_spacing_narrows_the_choice() -> None:
     assert chosen(volume, 1.0, "still", 3.0, "balanced", 0, 1) == STILL
 
 
+def test_files_say_the_spacing(rng: np.random.Generator) -> None:
+    pixels, steps = noisy(solid((4, 16, 18), rng), rng), {"Z": 3.0, "Y": 0.5, "X": 2.0}
+    units = {letter: "um" for letter in "ZYX"}
+
+    def told(picture: Picture) -> float | None:
+        method = plan(picture, SIGMA, preset="fast").method
+        assert isinstance(method, NonLocal)
+        return method.spacing
+
+    assert told(Picture(pixels, "ZYX", steps, units)) == 3.0
+    assert told(Picture(np.stack([pixels] * 2), "TZYX", {**steps, "T": 9.0}, units)) == 3.0
+    for unknown in (
+        Picture(pixels, "ZYX", {"Z": 3.0}, units),
+        Picture(pixels, "ZYX", steps, {**units, "Z": "mm"}),
+        Picture(pixels, "TYX", {"T": 3.0, "Y": 1.0, "X": 1.0}),
+    ):
+        assert told(unknown) is None
+    mine = NonLocal(preset="fast", spacing=1.0)
+    assert plan(Picture(pixels, "ZYX", steps, units), SIGMA, method=mine).method == mine
+    with pytest.raises(ValueError, match="spacing"):
+        NonLocal(spacing=0.0)
+
+
 def test_patches_grow_where_detail_is_faint() -> None:
     cube, wide = Search(), Search(patch=(2, 8, 8), stride=(1, 5, 5))
     assert cube.fitted(CLEAR) == cube and wide.fitted(10.0) == wide
@@ -149,7 +173,7 @@ def test_planes_that_have_nothing_in_common(rng: np.random.Generator) -> None:
 def test_tiles_hold_a_part_of_the_volume(rng: np.random.Generator) -> None:
     volume = rng.standard_normal((60, 200, 210)).astype(np.float32)
     found = list(tried_on(volume))
-    assert len(found) == 3 and len(list(tried_on(volume, 1))) == 1 and all(tile.shape == (8, 96, 96) for tile in found)
+    assert len(found) == 3 and len(list(tried_on(volume, 1))) == 1 and all(tile.shape == (16, 64, 64) for tile in found)
     small = tried_on(volume[:3, :20, :21])
     assert [tile.shape for tile in small] == [(3, 20, 21)]
 

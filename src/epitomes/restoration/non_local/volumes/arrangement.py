@@ -20,7 +20,7 @@ from epitomes.checks import Array
 from epitomes.restoration.non_local.volumes.stages import Search
 from epitomes.restoration.non_local.volumes.stream import Triple
 
-PLANES, SIDE = 8, 96  # of tiles: wide ones, out of which things do not move at once
+PLANES, SIDE = 16, 64  # of tiles: in shallower ones, deep patches do worse than in the whole
 FRACTION, MOST = 0.5, 3  # of the volume that is tried, and largest number of tiles
 SHARE = 0.5  # of the noise that is added for the trial
 TRIAL = 7919  # beside the seed
@@ -28,6 +28,7 @@ PAIRS = 8  # of neighbouring planes that are compared
 LARGEST, COARSE = 256, 15  # pixels: of planes that are compared, and of what counts as low frequency in them
 RELATED = 0.35  # correlation of details, below which planes have nothing in common
 FAINT = 0.1  # power of details, in variances of the noise, below which it does not matter
+SURE = 2.0  # standard errors by which another arrangement than the first must be better
 WORSE = 2.0  # standard errors by which an arrangement is worse that drops out
 REACH = 6.0  # pixels: of groups where the distance of planes is known
 APART = 1.75  # distance of planes over that of pixels, from which planes lie far apart
@@ -55,7 +56,7 @@ STILL = Arrangement(
 DEEP = Arrangement(
     name="deep",
     words="groups of wide and deep patches across planes as they lie",
-    search=Search(patch=(4, 8, 8), search_radius=(4, 5, 5), stride=(3, 5, 5)),
+    search=Search(patch=(4, 6, 6), search_radius=(4, 5, 5), stride=(3, 4, 4)),
     coding=Search(patch=(4, 5, 5), search_radius=(4, 5, 5), stride=(3, 3, 3)),
     pilot=(4, 4, 4),
 )
@@ -81,15 +82,16 @@ ALIGNED = Arrangement(
     pilot=(1, 8, 8),
     aligned=True,
 )
-ARRANGEMENTS = {each.name: each for each in (STILL, DEEP, FLAT, WIDE, ALIGNED)}
+ARRANGEMENTS = {each.name: each for each in (DEEP, STILL, FLAT, WIDE, ALIGNED)}
 
 Try = Callable[[Array, float], Array]  # an estimate of a noisy tile with noise of some level
 
 
 def candidates(spacing: float | None) -> list[Arrangement]:
-    """Arrangements to try; `spacing` is the distance of planes over that of pixels, if it is known.
+    """Arrangements to try; the first is taken where no other is surely better.
 
-    Where planes lie far apart, patches are not deep, and groups reach as far across planes as within them.
+    `spacing` is the distance of planes over that of pixels, if it is known. Where planes lie far apart, patches are not
+    deep, and groups reach as far across planes as within them.
     """
     if spacing is None or spacing < APART:
         return list(ARRANGEMENTS.values())

@@ -21,6 +21,7 @@ from epitomes.restoration.non_local.passes import atoms_of, coding_patches
 from epitomes.restoration.non_local.volumes.arrangement import (
     ARRANGEMENTS,
     MOST,
+    SURE,
     Arrangement,
     best_of,
     candidates,
@@ -96,7 +97,7 @@ def chosen(
     attempts = [partial(attempt, arrangement=each, preset=preset, threads=threads) for each in among]
     if len(among) == 1:
         return among[0]
-    return among[best_of(tried_on(image, HURRIED if preset == "fast" else MOST), sigma, attempts, seed)]
+    return among[best_of(tried_on(image, HURRIED if preset == "fast" else MOST), sigma, attempts, seed, SURE)]
 
 
 def measured(image: Array, sigma: float, arrangement: Arrangement) -> Whole:

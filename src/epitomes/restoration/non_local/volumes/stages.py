@@ -28,8 +28,10 @@ class Search:
     group_size: int = 64
 
     def within(self, shape: Triple) -> Search:
-        """The same for a volume that may be smaller than a patch."""
-        patch = fitting(self.patch, shape)
+        """The same for a volume that may be small: groups need patches of several places in a plane."""
+        planes, *sides = shape
+        high, wide = (max(min(3, side), (side + 1) // 2) for side in sides)
+        patch = fitting(self.patch, (planes, high, wide))
         return replace(self, patch=patch, stride=fitting(self.stride, patch))
 
     def fitted(self, contrast: float) -> Search:

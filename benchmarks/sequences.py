@@ -25,6 +25,7 @@ class Sequence:
     name: str
     pixels: NDArray[np.float32]  # (planes, height, width), 0 to 255
     source: str
+    spacing: float | None = None  # distance of planes over that of pixels, which a file would say
 
 
 def volumes(folder: Path | None) -> Iterator[Sequence]:
@@ -32,7 +33,7 @@ def volumes(folder: Path | None) -> Iterator[Sequence]:
     if (home := package("nilearn")) is not None:
         brain = scaled(read(home / TEMPLATE).pixels)
         yield Sequence("brain", brain[80:120, 70:150, 60:140], "nilearn")
-        yield Sequence("brain, every third plane", brain[40:136:3, 110:174, 60:124], "nilearn")
+        yield Sequence("brain, every third plane", brain[40:136:3, 110:174, 60:124], "nilearn", 3.0)
     if (home := package("spam")) is not None:
         yield Sequence("snow", scaled(read(home / SNOW).pixels)[34:66, 18:82, 18:82], "spam")
     for file in [] if folder is None else sorted(folder.glob("*.nii*")):

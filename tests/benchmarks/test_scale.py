@@ -148,8 +148,6 @@ def test_volumes_move_and_keep_their_dtype() -> None:
 def test_many_planes_are_measured_after_few(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    seen: list[Task] = []
-
     def fake(task: Task, timeout: float) -> Usage:
         return Usage(seconds=float(task.planes or 0), before_mb=50.0, peak_mb=90.0, predicted_mb=30.0)
 

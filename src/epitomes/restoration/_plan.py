@@ -88,7 +88,9 @@ class Plan:
         shape, channels = self.layout.picture_shape, self.layout.n_channels or 1
         plane = math.prod(shape[max(0, self.layout.spatial - 2) : self.layout.spatial])
         if isinstance(self.method, NonLocal) and self.method.prepare(shape, self.layout.n_channels is not None) == 3:
-            return plane * channels * 1900 + 9 * math.prod(self.layout.shape)  # planes that stages hold, and the result
+            together = max(map(len, parts_of(self.method, self.layout)))
+            # Planes that stages hold, of all time points that may be denoised together, and the result.
+            return plane * channels * together * 1900 + 9 * math.prod(self.layout.shape)
         copies = 20 * channels if isinstance(self.method, NonLocal) else 40  # bytes per pixel
         return plane * copies + shape[self.layout.spatial - 1] * channels * 20_000 + 8 * math.prod(self.layout.shape)
 

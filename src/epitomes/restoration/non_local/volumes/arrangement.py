@@ -20,8 +20,9 @@ from epitomes.checks import Array
 from epitomes.restoration.non_local.volumes.stages import Search
 from epitomes.restoration.non_local.volumes.stream import Triple
 
-PLANES, SIDE = 16, 64  # of tiles: in shallower ones, deep patches do worse than in the whole
-FRACTION, MOST = 0.5, 3  # of the volume that is tried, and largest number of tiles
+# Of tiles: in shallow ones deep patches do worse than in the whole, and out of small ones things move at once.
+PLANES, SIDE = 16, 96
+FRACTION, MOST = 0.5, 2  # of the volume that is tried, and largest number of tiles
 SHARE = 0.5  # of the noise that is added for the trial
 TRIAL = 7919  # beside the seed
 PAIRS = 8  # of neighbouring planes that are compared

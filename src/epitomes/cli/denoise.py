@@ -78,8 +78,8 @@ class Planes(StrEnum):
     """How the planes of volumes and clips are taken."""
 
     auto = "auto"
-    still = "still"
     deep = "deep"
+    still = "still"
     flat = "flat"
     wide = "wide"
     aligned = "aligned"
@@ -127,7 +127,7 @@ def denoise(
         Planes,
         typer.Option(
             metavar="NAME",
-            help="planes of volumes and clips: still, deep, flat, wide, aligned (along their motion), single or auto",
+            help="planes of volumes and clips: deep, still, flat, wide, aligned (along their motion), single or auto",
             rich_help_panel=METHOD,
         ),
     ] = Planes.auto,

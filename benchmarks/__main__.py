@@ -32,6 +32,7 @@ TABLES = {  # long: not part of `all`
     "table-best": "benchmarks.tables.best",
     "ablation": "benchmarks.tables.ablation",
     "scale": "benchmarks.scale",
+    "scale-volume": "benchmarks.scale_volume",
     "real-noise": "benchmarks.real_noise.photos",
     "race-bm3d": "benchmarks.races.bm3d",
     "race-volume": "benchmarks.races.volume",

@@ -31,6 +31,8 @@ class Task:
     width: int
     threads: int
     source: str | None = None  # .npy file of a clean image, grey or with channels last; None: the shipped one
+    planes: int | None = None  # of a volume, made by moving the image; None: an image
+    dtype: str = "float32"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,11 +67,12 @@ def run(task: Task) -> Usage:
     from epitomes.restoration import NonLocal, Patchwise, Recipe
 
     clean = shipped_picture() if task.source is None else np.load(task.source)
-    noisy = noisy_image(clean, task.height, task.width)
+    noisy = noisy_image(clean, task.height, task.width) if task.planes is None else noisy_volume(clean, task)
     by_paper = task.method == "paper"
     method = Patchwise(recipe=Recipe(n_steps=STEPS)) if by_paper else NonLocal(preset=task.method)
-    channel_axis = -1 if noisy.ndim == 3 else None
-    planned = plan(noisy, SIGMA, channel_axis=channel_axis, method=method, threads=task.threads)
+    channel_axis = -1 if noisy.ndim == 3 and task.planes is None else None
+    sigma = SIGMA if task.dtype == "float32" else SIGMA * float(np.iinfo(task.dtype).max) / 255
+    planned = plan(noisy, sigma, channel_axis=channel_axis, method=method, threads=task.threads)
     before, began = peak_mb(), time.perf_counter()
     planned.run(noisy, threads=task.threads)
     seconds = time.perf_counter() - began
@@ -88,6 +91,22 @@ def noisy_image(clean: NDArray[np.generic], height: int, width: int) -> NDArray[
         band[...] = clean[np.ix_(rows[top : top + BAND], columns)]
         band += np.float32(SIGMA) * rng.standard_normal(band.shape, dtype=np.float32)
     return noisy
+
+
+def noisy_volume(clean: NDArray[np.generic], task: Task) -> NDArray[np.generic]:
+    """A grey image that moves by a pixel from plane to plane, with noise; whole numbers fill half of their range."""
+    import numpy as np
+
+    assert task.planes is not None
+    rng, limit = np.random.default_rng(0), float(np.iinfo(task.dtype).max) if task.dtype != "float32" else 255.0
+    volume = np.empty((task.planes, task.height, task.width), task.dtype)
+    rows, columns = (mirrored(n, side) for n, side in zip((task.height, task.width), clean.shape, strict=True))
+    scale = limit / 255
+    for k in range(task.planes):
+        plane = clean[np.ix_(rows, np.roll(columns, k))].astype(np.float32)
+        plane += np.float32(SIGMA) * rng.standard_normal(plane.shape, dtype=np.float32)
+        volume[k] = np.clip(plane * np.float32(scale), 0, limit)
+    return volume
 
 
 def mirrored(length: int, side: int) -> NDArray[np.intp]:

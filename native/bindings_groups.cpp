@@ -137,12 +137,12 @@ void complete_groups(std::size_t isa, In1<float> noisy, In1<float> guide, In1<st
     run(isa_at(isa).complete_groups, groups, epitomes::Conditional{variances.data(), most}, stop, total, weight);
 }
 
-void decompose(std::size_t isa, In2<float> matrix, Changed1<float> values, Changed2<float> vectors) {
+std::size_t decompose(std::size_t isa, In2<float> matrix, float cut, Changed1<float> values, Changed2<float> vectors) {
     const std::size_t n = matrix.shape(0);
     require(n > 0 && matrix.shape(1) == n && values.shape(0) == n && vectors.shape(0) == n && vectors.shape(1) == n, "the matrix is not square");
     const auto kernel = isa_at(isa).decompose;
     nb::gil_scoped_release release;
-    kernel(matrix.data(), n, values.data(), vectors.data());
+    return kernel(matrix.data(), n, cut, values.data(), vectors.data());
 }
 
 // One name for all ways to estimate groups: their settings choose among them.
@@ -165,5 +165,5 @@ void bind_groups(nb::module_& m) {
     define_groups(m, &transform_groups, "down"_a.noconvert(), "down_back"_a.noconvert(), "across"_a.noconvert(), "across_back"_a.noconvert(),
                   "along"_a.noconvert(), "threshold"_a, "wiener"_a, "window"_a.noconvert());
     define_groups(m, &complete_groups, "variances"_a.noconvert(), "most"_a);
-    m.def("decompose", &decompose, "isa"_a, "matrix"_a.noconvert(), "values"_a.noconvert(), "vectors"_a.noconvert());
+    m.def("decompose", &decompose, "isa"_a, "matrix"_a.noconvert(), "cut"_a, "values"_a.noconvert(), "vectors"_a.noconvert());
 }

@@ -214,7 +214,7 @@ using CombineGroups = void (*)(const Groups&, const Ridge&, Stop, float* total, 
 using TransformGroups = void (*)(const Groups&, const Transform&, Stop, float* total, float* weight);
 using CompleteGroups = void (*)(const Groups&, const Conditional&, Stop, float* total, float* weight);
 // Eigenvalues, rising, and unit eigenvectors as rows, of a symmetric matrix (n, n).
-using Decompose = void (*)(const float* matrix, std::size_t n, float* values, float* vectors);
+using Decompose = std::size_t (*)(const float* matrix, std::size_t n, float cut, float* values, float* vectors);
 
 template <class T>
 struct Kernels {

@@ -172,10 +172,11 @@ class GroupCoder : private GroupLoop<float> {
             products(codes, size);
         else
             member_products(codes, size);
-        eigen_.run(gram_.data(), order);
+        const float cut = noise_energy(size, level);
+        const std::size_t found = eigen_.run(gram_.data(), order, cut);
         std::size_t rank = 0;
-        for (std::size_t a = 0; a < order; a++) {
-            const float part = part_kept(eigen_.values()[a], size, level);
+        for (std::size_t a = 0; a < found; a++) {
+            const float part = part_kept(eigen_.values()[a], cut);
             if (!(part > 0)) continue;
             rank++;
             const float* v = eigen_.vector(a);
@@ -206,9 +207,12 @@ class GroupCoder : private GroupLoop<float> {
     // How much of a direction is kept, from its energy: the weighted nuclear norm's rule (Gu and others, 2014),
     // x = (y + sqrt(y^2 - 4 C)) / 2 with 4 C = (8 strength sqrt(n) + edge (sqrt(size) + sqrt(n))^2) level^2, and nothing
     // where y^2 < 4 C. The edge is where the singular values of noise end.
-    float part_kept(float energy, std::size_t size, float level) const {
+    float noise_energy(std::size_t size, float level) const {
         const float root = std::sqrt(float(n_)), most = std::sqrt(float(size)) + root;
-        const float left = energy - (8 * float(s_.strength) * root + float(s_.edge) * most * most) * level * level;
+        return (8 * float(s_.strength) * root + float(s_.edge) * most * most) * level * level;
+    }
+    static float part_kept(float energy, float cut) {
+        const float left = energy - cut;
         return left > 0 ? (1 + std::sqrt(left / energy)) / 2 : 0.0f;
     }
 

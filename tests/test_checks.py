@@ -93,6 +93,13 @@ def test_integers_are_rounded_and_clipped(goal, source) -> None:
     assert result.tolist() == [int(low), 0, 1, 2, 2, 100, top, top, int(low)]
 
 
+def test_large_arrays_are_converted_in_slabs(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+    values = rng.normal(100, 90, (3, 5, 7))
+    monkeypatch.setattr(checks, "SLAB", 8)
+    for given in (values, np.asfortranarray(values), values[:, ::-1]):
+        np.testing.assert_array_equal(checks.as_dtype(given, np.uint8), np.rint(given).clip(0, 255))
+
+
 def test_floats_are_kept_or_clipped() -> None:
     values = np.array([0.1, -2.5, 1e300])
     assert checks.as_dtype(values, np.float64) is values

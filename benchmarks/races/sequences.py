@@ -43,7 +43,9 @@ def measure(race: str, sequence: Sequence, sigma: int, options: Options) -> Iter
     clean = sequence.pixels[QUICK] if options.quick else sequence.pixels
     noisy = add_noise(clean, sigma, 0)
     runs: dict[str, Callable[[], NDArray[Any]]] = {
-        preset: partial(denoise, noisy, sigma, preset=preset, threads=options.threads)
+        preset: partial(
+            denoise, noisy, sigma, method=NonLocal(preset=preset, spacing=sequence.spacing), threads=options.threads
+        )
         for preset in ("fast", *options.presets)
     }
     single = NonLocal(preset="balanced", planes="single")

@@ -21,6 +21,7 @@ RNG = np.random.Generator | int | None  # type of `rng`; `as_seed` converts it t
 Pixels = TypeVar("Pixels", bound=NDArray[Any])
 
 _MOST_VALUES = 2**44  # of eight bytes: the address space of a process
+SLAB = 2**20  # values that are converted at once
 
 
 def as_floats(name: str, value: ArrayLike, *, ndim: int | None = None, dtype: DTypeLike | None = None) -> Array:
@@ -54,8 +55,12 @@ def as_dtype(values: Array, dtype: DTypeLike) -> NDArray[Any]:
     low, high = values.dtype.type(limits.min), values.dtype.type(limits.max)
     if goal.kind in "iu" and int(high) > limits.max:  # float64 rounds 2**63 - 1 up to 2**63, which does not fit
         high = np.nextafter(high, values.dtype.type(0))
-    rounded = np.rint(values) if goal.kind in "iu" else values
-    return np.clip(rounded, low, high).astype(goal)
+    result = np.empty(values.shape, goal)
+    lines, slabs = values.reshape(-1), result.reshape(-1)
+    for first in range(0, lines.size, SLAB):  # a copy of a whole volume would double its memory
+        part = lines[first : first + SLAB]
+        slabs[first : first + SLAB] = np.clip(np.rint(part) if goal.kind in "iu" else part, low, high).astype(goal)
+    return result
 
 
 def require_real(name: str, value: ArrayLike) -> NDArray[Any]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import peak, scale
+from benchmarks import peak, scale, scale_volume
 from benchmarks.options import Options
 from benchmarks.peak import Task, Usage
 from benchmarks.record import Scale, as_json
@@ -133,6 +133,33 @@ def test_a_run_in_a_process_of_its_own(method: str, tmp_path: Path) -> None:
         assert usage.predicted_mb == pytest.approx(predicted / 2**20)
     with pytest.raises(subprocess.SubprocessError):
         peak.measure(Task(method="slow", height=96, width=120, threads=1))
+
+
+def test_volumes_move_and_keep_their_dtype() -> None:
+    clean = np.random.default_rng(0).uniform(60, 190, (16, 16)).astype(np.float32)
+    task = Task(method="fast", height=20, width=24, threads=1, planes=5, dtype="uint16")
+    volume = peak.noisy_volume(clean, task)
+    assert volume.shape == (5, 20, 24) and volume.dtype == np.uint16
+    expected = np.pad(clean, ((0, 4), (0, 8)), mode="symmetric")
+    noise = np.stack([plane / 257 - np.roll(expected, k, axis=1) for k, plane in enumerate(volume)])
+    assert noise.std() == pytest.approx(peak.SIGMA, rel=0.1)
+
+
+def test_many_planes_are_measured_after_few(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fake(task: Task, timeout: float) -> Usage:
+        return Usage(seconds=float(task.planes or 0), before_mb=50.0, peak_mb=90.0, predicted_mb=30.0)
+
+    monkeypatch.setattr(peak, "measure", fake)
+    monkeypatch.setattr(scale_volume, "free_mb", lambda: 1e6)
+    rows = list(scale_volume.run(Options(cases=("fast",))))
+    assert [(row.kind, row.planes) for row in rows] == [("uint8", 24), ("uint8", 300), ("uint16", 24), ("uint16", 256)]
+    assert rows[1].memory_mb == 40.0 and rows[1].seconds_per_megapixel == pytest.approx(1 / 0.262144)
+    monkeypatch.setattr(scale_volume, "LIMIT", 100.0)
+    assert len(list(scale_volume.run(Options(cases=("balanced, uint8",))))) == 1
+    assert "balanced, 300 planes, uint8: skipped, it would take about 300 s" in capsys.readouterr().err
+    assert command.TABLES["scale-volume"] == "benchmarks.scale_volume"
 
 
 @pytest.mark.slow

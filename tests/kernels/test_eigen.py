@@ -23,7 +23,7 @@ SIZES = [*range(1, 35), 47, 48, 63, 64, 65, 96, 100, 127, 128]
 def decomposed(isa: str, matrix: Singles) -> tuple[Singles, Singles]:
     n = len(matrix)
     values, vectors = np.full(n, np.nan, np.float32), np.full((n, n), np.nan, np.float32)
-    _native.decompose(kernels.isas.index(isa), matrix, values, vectors)
+    assert _native.decompose(kernels.isas.index(isa), matrix, -np.inf, values, vectors) == n
     return values, vectors
 
 
@@ -150,6 +150,56 @@ def test_small_whole_numbers(isa: str, n: int, largest: int, density: float, see
     check(isa, entries.astype(np.float64))
 
 
+def check_above(isa: str, matrix: Doubles, cut: float, tolerance: float = 4e-6) -> int:
+    """Only values above a cut, in any basis where they are equal."""
+    single, n = symmetric(matrix), len(matrix)
+    values, vectors = np.full(n, np.nan, np.float32), np.full((n, n), np.nan, np.float32)
+    count = _native.decompose(kernels.isas.index(isa), single, cut, values, vectors)
+    exact = single.astype(np.float64)
+    expected = np.linalg.eigvalsh(exact)
+    size = float(np.abs(expected).max())
+    near = tolerance * size  # values that close to the cut may be on either side of it
+    assert np.sum(expected > cut + near) <= count <= np.sum(expected > cut - near)
+    np.testing.assert_allclose(values[:count], expected[n - count :], rtol=0, atol=near)
+    wide = vectors[:count].astype(np.float64)
+    np.testing.assert_allclose(wide @ wide.T, np.eye(count), rtol=0, atol=1e-5)
+    np.testing.assert_allclose(wide @ exact, values[:count, None].astype(np.float64) * wide, rtol=0, atol=near)
+    return int(count)
+
+
+@pytest.mark.parametrize("isa", NATIVE)
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 8, 33, 49, 64, 80, 128])
+def test_the_largest_alone(n: int, isa: str, rng: np.random.Generator) -> None:
+    """Noise with a few strong directions, as groups have them; with none, and with cuts inside of the noise."""
+    for strong in (0, 1, 2, 5, 11):
+        factor = rng.standard_normal((n, 2 * n)) + 9 * rng.standard_normal((n, strong)) @ rng.standard_normal(
+            (strong, 2 * n)
+        )
+        matrix = factor @ factor.T / n
+        edge = (1 + 2**0.5) ** 2
+        assert check_above(isa, matrix, 1.3 * edge) >= (min(strong, n) if n > 8 else 0)
+        check_above(isa, matrix, 0.8 * edge)
+        check_above(isa, matrix * 2.0**-70, 1.3 * edge * 2.0**-70)
+
+
+@pytest.mark.parametrize("isa", NATIVE)
+@pytest.mark.parametrize("name", SPECIAL)
+def test_the_largest_of_special_matrices(name: str, isa: str, rng: np.random.Generator) -> None:
+    for n in (2, 8, 17, 64):
+        matrix = SPECIAL[name](n, rng)
+        top = float(np.linalg.eigvalsh(matrix)[-1])
+        for cut in (2 * abs(top), 0.9 * top, 0.3 * top):
+            check_above(isa, matrix, cut)
+
+
+@pytest.mark.parametrize("isa", NATIVE)
+def test_equal_values_have_different_vectors(isa: str, rng: np.random.Generator) -> None:
+    values = np.ones(64)
+    values[:7] = 50.0
+    assert check_above(isa, rotated(values, rng), 20.0) == 7
+    assert check_above(isa, np.diag(values), 20.0) == 7
+
+
 @pytest.mark.parametrize("isa", NATIVE)
 def test_the_wrapper(isa: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     matrix = symmetric(definite(12, rng))
@@ -164,6 +214,9 @@ def test_the_wrapper(isa: str, rng: np.random.Generator, monkeypatch: pytest.Mon
     expected, rows = kernels.decompose(matrix)
     np.testing.assert_allclose(values, expected, rtol=0, atol=3e-6 * expected.max())
     np.testing.assert_allclose(np.abs((vectors * rows).sum(axis=1)), 1, rtol=0, atol=1e-4)  # signs are free
+    cut = float(expected[-2:].mean())
+    few, only = kernels.decompose(matrix, cut)
+    assert few[0] == expected[-1] and only.shape == (1, 12)
 
 
 @pytest.mark.skipif(not NATIVE, reason="tests the native bindings")
@@ -181,19 +234,21 @@ class TestWrongCalls:
     )
     def test_sizes(self, shapes: tuple[tuple[int, ...], ...]) -> None:
         with pytest.raises(ValueError, match="not square"):
-            _native.decompose(0, *(np.zeros(shape, np.float32) for shape in shapes))
+            matrix, values, vectors = (np.zeros(shape, np.float32) for shape in shapes)
+            _native.decompose(0, matrix, 0.0, values, vectors)
 
     def test_types_and_layouts(self) -> None:
         values, vectors = np.zeros(3, np.float32), np.zeros((3, 3), np.float32)
         for matrix in (np.eye(3), np.eye(6, dtype=np.float32)[::2, ::2], np.zeros((3, 3, 1), np.float32)):
             with pytest.raises(TypeError):
-                _native.decompose(0, matrix, values, vectors)
+                _native.decompose(0, matrix, 0.0, values, vectors)
         with pytest.raises(TypeError):
-            _native.decompose(0, np.eye(3, dtype=np.float32), values, np.zeros((3, 3)))
+            _native.decompose(0, np.eye(3, dtype=np.float32), 0.0, values, np.zeros((3, 3)))
         vectors.flags.writeable = False
         with pytest.raises(TypeError):
-            _native.decompose(0, np.eye(3, dtype=np.float32), values, vectors)
+            _native.decompose(0, np.eye(3, dtype=np.float32), 0.0, values, vectors)
 
     def test_instruction_set(self) -> None:
         with pytest.raises(ValueError, match="no such instruction set"):
-            _native.decompose(len(kernels.isas), *(np.zeros(shape, np.float32) for shape in ((1, 1), (1,), (1, 1))))
+            matrix, values, vectors = (np.zeros(shape, np.float32) for shape in ((1, 1), (1,), (1, 1)))
+            _native.decompose(len(kernels.isas), matrix, 0.0, values, vectors)

@@ -78,8 +78,10 @@ class Planes(StrEnum):
     """How the planes of volumes and clips are taken."""
 
     auto = "auto"
+    deep = "deep"
     still = "still"
     flat = "flat"
+    wide = "wide"
     aligned = "aligned"
     single = "single"
 
@@ -125,7 +127,7 @@ def denoise(
         Planes,
         typer.Option(
             metavar="NAME",
-            help="planes of volumes and clips: still, flat, aligned along their motion, single (one by one) or auto",
+            help="planes of volumes and clips: deep, still, flat, wide, aligned (along their motion), single or auto",
             rich_help_panel=METHOD,
         ),
     ] = Planes.auto,

@@ -213,13 +213,14 @@ def shrink_groups(
         native(isas.index(isa), *groups, *settings, stop, total, weight)
 
 
-def decompose(matrix: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Compute the eigenvalues of a symmetric matrix, in ascending order, and its unit eigenvectors as rows."""
+def decompose(matrix: NDArray[np.float32], cut: float = -np.inf) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Compute the eigenvalues of a symmetric matrix above `cut`, in ascending order, and unit eigenvectors as rows."""
     values, vectors = np.empty(len(matrix), np.float32), np.empty(matrix.shape, np.float32)
     if isa == "reference":
         values[:], columns = np.linalg.eigh(matrix)
         vectors[:] = columns.T
-    else:
-        native: Any = _native.decompose
-        native(isas.index(isa), matrix, values, vectors)
-    return values, vectors
+        above = values > cut
+        return values[above], vectors[above]
+    native: Any = _native.decompose
+    count = native(isas.index(isa), matrix, cut, values, vectors)
+    return values[:count], vectors[:count]

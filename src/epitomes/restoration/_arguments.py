@@ -40,18 +40,21 @@ class Request:
     layout: Layout
     mask: NDArray[np.bool_] | None
     black: tuple[float, ...] | None = None  # levels of the channels of a sensor, if it is one
+    spacing: float | None = None  # distance of planes over that of pixels, if the file says it
 
     @classmethod
     def of(
         cls, image: ArrayLike | Picture, channel_axis: int | None, spatial: int | None, mask: ArrayLike | None
     ) -> Request:
         """Read the axes and refuse what cannot be denoised."""
+        spacing = None
         if isinstance(image, Picture):
             if channel_axis is not None or spatial is not None:
                 raise ValueError(
                     f"channel_axis and spatial are known from the axes {image.axes} of the picture: leave them out"
                 )
             given, layout, black = image.pixels, image.layout, black_levels(image)
+            spacing = plane_spacing(image)
         elif isinstance(image, (str, os.PathLike)):
             raise TypeError(f"image must be an array or a Picture, got {image!r}: read files with epitomes.read first")
         else:
@@ -62,7 +65,13 @@ class Request:
                     f"channel_axis=-1, or spatial=3 if it is a volume"
                 )
             layout, black = Layout.of(given.shape, channel_axis, spatial), None
-        return cls(given, layout, None if mask is None else as_mask(mask, layout), black)
+        return cls(given, layout, None if mask is None else as_mask(mask, layout), black, spacing)
+
+    def spaced(self, method: Method) -> Method:
+        """The method, told the spacing of the planes if it can use that and was told no other."""
+        if self.spacing is None or not isinstance(method, NonLocal) or method.spacing is not None:
+            return method
+        return replace(method, spacing=self.spacing)
 
     @cached_property
     def bad(self) -> NDArray[np.bool_] | None:
@@ -134,6 +143,16 @@ class Request:
             return self, ()
         note = f"{found.describe()}: their neighbours took their place before the noise was removed"
         return replace(self, given=filled(self.given, found.mask, layout)), (note,)
+
+
+def plane_spacing(picture: Picture) -> float | None:
+    """The distance of the planes of a volume over that of its pixels; None if it is unknown or there are no planes."""
+    letters = [letter for letter in picture.axes if letter != "C"][-3:]
+    if {*letters} != {*"ZYX"} or any(letter not in picture.spacing for letter in letters):
+        return None
+    planes, rows, columns = (picture.spacing[letter] for letter in letters)
+    same = len({picture.units.get(letter, "") for letter in letters}) == 1
+    return planes / math.sqrt(rows * columns) if same else None
 
 
 def _looks_coloured(shape: tuple[int, ...]) -> bool:

@@ -16,6 +16,8 @@ from epitomes.blocks import n_threads
 from epitomes.checks import RNG, Array, as_dtype, as_seed, require_finite, require_real
 from epitomes.layout import Layout, Place
 from epitomes.noise import Noise
+from epitomes.noise.stabilise import Stabilised
+from epitomes.restoration._stack import joined_estimates, parts_of, planes_of, told_how
 from epitomes.restoration.flux import with_fluxes
 from epitomes.restoration.masks import bad_pixels, filled, missing_note
 from epitomes.restoration.method import Callback, Estimate, Method, within
@@ -86,7 +88,9 @@ class Plan:
         shape, channels = self.layout.picture_shape, self.layout.n_channels or 1
         plane = math.prod(shape[max(0, self.layout.spatial - 2) : self.layout.spatial])
         if isinstance(self.method, NonLocal) and self.method.prepare(shape, self.layout.n_channels is not None) == 3:
-            return plane * channels * 1900 + 9 * math.prod(self.layout.shape)  # planes that stages hold, and the result
+            together = max(map(len, parts_of(self.method, self.layout)))
+            # Planes that stages hold, of all time points that may be denoised together, and the result.
+            return plane * channels * together * 1900 + 9 * math.prod(self.layout.shape)
         copies = 20 * channels if isinstance(self.method, NonLocal) else 40  # bytes per pixel
         return plane * copies + shape[self.layout.spatial - 1] * channels * 20_000 + 8 * math.prod(self.layout.shape)
 
@@ -228,37 +232,41 @@ class Plan:
         require_finite("image", pixels)
         canonical, channels, seed = layout.canonical(pixels), layout.channel_axis is not None, as_seed(rng)
         clean = np.empty(canonical.shape, pixels.dtype)
-        places, notes, counts = list(layout.places()), [*missing_note(given, fill)], []
+        notes, counts = [*missing_note(given, fill)], list[float]()
         first: Estimate | None = None
         if callback is not None:
             callback(0.0, "denoising")
-        for number, place in enumerate(places):
-            picture, noise = canonical[place], self.noise.at(place, layout)
-            if noise.level == 0:
-                clean[place] = picture
-                notes.append(UNCHANGED)
-                continue
-            even = noise.stabilise(picture, spatial=layout.spatial)
-            planes = planes_of(self.method, picture.shape, channels)
-            whole: Array | None = None
-            for at, plane in enumerate(planes):
-                found = self.method.run(
-                    np.ascontiguousarray(even.image[plane]),
-                    even.sigma,
-                    blocks=even.blocks,
-                    channels=channels,
-                    seed=seed,
-                    threads=threads,
-                    callback=within(callback, *_share(number, at, len(places), len(planes))),
-                )
-                if even.blocks is None:
-                    found = replace(found, image=with_fluxes(even.image[plane], found.image, even.sigma))
-                whole = found.image if plane == () else _placed(whole, plane, found.image, picture.shape)
-                first = found if first is None else first
-                notes += found.notes
-                counts.append(found.atoms_per_patch)
-            assert whole is not None  # a picture has a plane
-            clean[place] = as_dtype(even.back(whole), pixels.dtype)
+        method, parts = self.method, parts_of(self.method, layout)
+        for number, part in enumerate(parts):
+            evens = {place: self._even(canonical[place], place, layout) for place in part}
+            tell = within(callback, number / len(parts), (number + 1) / len(parts))
+            method, joined = joined_estimates(method, evens, channels, seed, threads, tell)
+            for count, (place, even) in enumerate(evens.items()):
+                picture = canonical[place]
+                if even is None:
+                    clean[place] = picture
+                    notes.append(UNCHANGED)
+                    continue
+                planes = planes_of(method, picture.shape, channels) if place not in joined else [()]
+                whole: Array | None = None
+                for at, plane in enumerate(planes):
+                    found = joined.get(place) or method.run(
+                        np.ascontiguousarray(even.image[plane]),
+                        even.sigma,
+                        blocks=even.blocks,
+                        channels=channels,
+                        seed=seed,
+                        threads=threads,
+                        callback=within(tell, *_share(count, at, len(evens), len(planes))),
+                    )
+                    if even.blocks is None:
+                        found = replace(found, image=with_fluxes(even.image[plane], found.image, even.sigma))
+                    whole = found.image if plane == () else _placed(whole, plane, found.image, picture.shape)
+                    first = replace(found, image=found.image[:0]) if first is None else first
+                    notes += found.notes
+                    counts.append(found.atoms_per_patch)
+                assert whole is not None  # a picture has a plane
+                clean[place] = as_dtype(even.back(whole), pixels.dtype)
         estimate = layout.original(clean)
         if callback is not None:
             callback(1.0, "denoising")
@@ -276,8 +284,13 @@ class Plan:
             atoms_per_patch=sum(counts) / max(1, len(counts)),
             seconds=time.perf_counter() - began,
             notes=tuple(dict.fromkeys(notes)),
-            how="" if first is None else first.how,
+            how="" if first is None else told_how(method, parts, first.how),
         )
+
+    def _even(self, picture: Array, place: Place, layout: Layout) -> Stabilised | None:
+        """A picture of the stack with even noise; None if it has none."""
+        noise = self.noise.at(place, layout)
+        return None if noise.level == 0 else noise.stabilise(picture, spatial=layout.spatial)
 
 
 def require_run(threads: int | None, callback: Callback | None) -> None:
@@ -285,12 +298,6 @@ def require_run(threads: int | None, callback: Callback | None) -> None:
     n_threads(threads)
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be a function of a fraction and a stage, got {callback!r}")
-
-
-def planes_of(method: Method, shape: tuple[int, ...], channels: bool) -> list[Place]:
-    """Places of the planes of a picture that are denoised one by one; a single empty one if it is taken whole."""
-    at_once = method.prepare(shape, channels)
-    return list(np.ndindex(*shape[: len(shape) - channels - at_once]))
 
 
 def _placed(whole: Array | None, plane: Place, part: Array, shape: tuple[int, ...]) -> Array:

@@ -328,12 +328,12 @@ def _plan(
                 doubts=(ROUNDING, *noise.doubts), doubt_kinds=("quantised", *noise.doubt_kinds), estimated=True
             )
     if method is not None:
-        return Plan(method=method, noise=noise, layout=layout, spent=clock.perf_counter() - began)
+        return Plan(method=request.spaced(method), noise=noise, layout=layout, spent=clock.perf_counter() - began)
     task = _task(request, noise, time, seed, threads, began)
     found = _choose(layout, task, within(callback, ESTIMATING / PLANNING, 1.0))
     where = (f"chosen on the plane with the most structure, of {task.n_planes}",) if task and task.n_planes > 1 else ()
     return Plan(
-        method=found.method,
+        method=request.spaced(found.method),
         noise=noise,
         layout=layout,
         trials=found.trials,

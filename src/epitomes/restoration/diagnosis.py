@@ -13,7 +13,8 @@ from epitomes.layout import Layout, Place
 from epitomes.noise import Noise
 from epitomes.reports import ReportData
 from epitomes.reports.data import Volume
-from epitomes.restoration._plan import Plan, planes_of, settings_of
+from epitomes.restoration._plan import Plan, settings_of
+from epitomes.restoration._stack import planes_of
 from epitomes.restoration.method import Callback, Method, within
 from epitomes.validation import audit, error_map, flicker
 

@@ -27,8 +27,16 @@ from epitomes.restoration.non_local import NonLocal
 from epitomes.restoration.non_local.colour import from_planar
 from epitomes.restoration.non_local.method import float_type
 from epitomes.restoration.non_local.outliers import MOST_RANGE
-from epitomes.restoration.non_local.volumes.arrangement import ARRANGEMENTS, related
-from epitomes.restoration.non_local.volumes.method import PILOT_COST, chosen, measured, stages_of, stream
+from epitomes.restoration.non_local.volumes.arrangement import related
+from epitomes.restoration.non_local.volumes.method import (
+    chosen,
+    measured,
+    noisy_planes,
+    progress,
+    shape_of,
+    stages_of,
+    stream,
+)
 
 Pixels = NDArray[Any]
 
@@ -91,24 +99,12 @@ def restore_frames(
     clip, level, seed = cast(Any, frames), float(noise.level), as_seed(rng)
     if how.planes == "auto" and not related(clip, level):
         return None
-    arrangement = chosen(clip, level, seed, threads) if how.planes == "auto" else ARRANGEMENTS[how.planes]
+    arrangement = chosen(clip, level, how.planes, how.spacing, how.preset, seed, threads)
     whole = measured(clip, level, arrangement)
-    stages = stages_of(how.preset, whole, (frames.shape[0], frames.shape[1], frames.shape[2]), None)
-    progress = _Progress(callback, PILOT_COST + sum(stage.cost for stage in stages), len(frames))
-    planes = stream(clip, level, whole, stages, threads, progress.advance)
+    stages = stages_of(how.preset, whole, shape_of(clip), None)
+    advance = progress(stages, callback, f"{len(frames)} planes")
+    planes = stream(noisy_planes(clip, level, whole), shape_of(clip), whole, stages, threads, advance)
     kind = float_type(cast(Array, frames))
     back = partial(from_planar, mean=whole.mean, sigma=level, turn=whole.turn, shape=frames.shape[1:], dtype=kind)
     done = (as_dtype(back(plane.current[:, None]), frames.dtype) for plane in planes)
     return Streamed(found, arrangement.words, done)
-
-
-class _Progress:
-    """The share of the work that is done."""
-
-    def __init__(self, callback: Callback | None, total: float, n: int) -> None:
-        self._callback, self._total, self._done, self._n = callback, total, 0.0, n
-
-    def advance(self, cost: float) -> None:
-        self._done += cost
-        if self._callback is not None:
-            self._callback(min(1.0, self._done / self._total), f"{self._n} planes")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -23,7 +24,16 @@ from epitomes.restoration.non_local.correlated import COARSE_FILTER, Correlated,
 from epitomes.restoration.non_local.outliers import denoised_beside, outliers_of
 from epitomes.restoration.non_local.passes import Pass, State, bounded
 from epitomes.restoration.non_local.presets import PRESETS, passes_of
-from epitomes.restoration.non_local.volumes import ARRANGEMENTS, cosine_dictionary, denoise_volume, related
+from epitomes.restoration.non_local.volumes import (
+    ARRANGEMENTS,
+    Series,
+    chosen,
+    cosine_dictionary,
+    denoise_series,
+    denoise_volume,
+    pays,
+    related,
+)
 from epitomes.restoration.patchwise.coding import coded
 from epitomes.restoration.patchwise.method import MOST_CONTRAST, precise, require_epitome, require_flag
 from epitomes.restoration.patchwise.strong_noise import (
@@ -36,6 +46,7 @@ from epitomes.restoration.patchwise.strong_noise import (
 
 PILOT_COST = 0.6  # of the time of a pass, for the progress shown
 PLANES = ("auto", *ARRANGEMENTS, "single")
+TIMES = ("auto", "joined", "single")
 FAINT = 16.0  # contrast, in units of the noise, from which passes need only a few patches of the pilot
 FAINT_STRIDE = 4
 
@@ -59,10 +70,17 @@ class NonLocal:
     multiscale : bool, optional
         Whether the pilot uses patches of three scales. Default: where the noise is stronger than in the paper's
         Table 1, relative to the contrast of the image.
-    planes : {"auto", "still", "flat", "aligned", "single"}, default: "auto"
+    planes : {"auto", "still", "deep", "flat", "wide", "aligned", "single"}, default: "auto"
         How the planes of volumes and clips are taken: "still" finds groups of cubic patches across planes as they lie,
-        "flat" of flat patches, for planes that lie far apart, "aligned" shifts planes along their motion, and "single"
-        denoises each plane by itself. "auto" tries the first three on tiles, unless planes are unrelated.
+        "deep" of larger ones, for scenes that stand still, "flat" of flat ones, for planes that lie far apart, "wide"
+        of larger flat ones, "aligned" shifts planes along their motion, and "single" denoises each plane by itself.
+        "auto" tries the first five on tiles, unless planes are unrelated.
+    spacing : float, optional
+        Distance of the planes of volumes, in units of the distance of pixels within them. It is known of a `Picture`
+        whose file says it. With 1.75 and more, flat patches come first. Default: unknown.
+    times : {"auto", "joined", "single"}, default: "auto"
+        How the time points of series of volumes are taken: "joined" turns a few of them into frequencies over time,
+        with common groups, "single" denoises each by itself. "auto" tries both on tiles.
     stride : int, optional
         Distance of the patches of the pilot: 2 takes a quarter of its time. Longer ones than 1 exclude `multiscale`,
         and filter correlated noise in one round. Default: 1, or 4 where passes follow and the noise is faint.
@@ -100,13 +118,18 @@ class NonLocal:
     residual_factor: float = RESIDUAL_FACTOR
     multiscale: bool | None = None
     planes: str = "auto"
+    spacing: float | None = None
+    times: str = "auto"
     stride: int | None = None
 
     def __post_init__(self) -> None:
         one_of("preset", self.preset, PRESETS)
         one_of("planes", self.planes, PLANES)
+        one_of("times", self.times, TIMES)
         require_epitome(self.epitome)
         positive("residual_factor", self.residual_factor)
+        if self.spacing is not None:
+            positive("spacing", self.spacing)
         require_flag("multiscale", self.multiscale)
         if self.stride is not None and whole("stride", self.stride, least=1) > 1 and self.multiscale:
             raise ValueError("patches of three scales are coded at every pixel: leave out stride or multiscale")
@@ -276,6 +299,7 @@ class NonLocal:
                 sigma,
                 preset=self.preset,
                 planes=self.planes,
+                spacing=self.spacing,
                 epitome=self.epitome,
                 dtype=float_type(image),
                 seed=seed,
@@ -299,6 +323,91 @@ class NonLocal:
         stack = np.stack([each.image for each in estimates])
         notes = dict.fromkeys(note for each in estimates for note in each.notes)
         return replace(estimates[0], image=stack, notes=tuple(notes), how=f"each plane by itself: {alone}")
+
+    def joins(self, shape: tuple[int, ...], channels: bool) -> bool:
+        """Return whether time points of such volumes may be denoised together.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            Shape of one volume, channels last if there are any.
+        channels : bool
+            Whether the last axis holds channels.
+
+        Returns
+        -------
+        bool
+            False for images, with an epitome, and where `times` or `planes` is "single".
+        """
+        return self.times != "single" and self.epitome is None and self._is_deep(shape[: len(shape) - channels])
+
+    def for_series(
+        self, volumes: Sequence[Array], sigmas: Sequence[float], *, channels: bool, seed: int, threads: int | None
+    ) -> NonLocal:
+        """Return the method with `planes` and `times` decided, by trials on some time points of a series of volumes.
+
+        Parameters
+        ----------
+        volumes : sequence of ndarray
+            Volumes ``(planes, height, width)``, channels last if there are any.
+        sigmas : sequence of float
+            Standard deviation of the noise of each.
+        channels : bool
+            Whether the last axis holds channels.
+        seed : int
+            Decides the noise of the trials.
+        threads : int or None
+            Number of threads. It changes no bit of the result.
+
+        Returns
+        -------
+        NonLocal
+            The same method with these two settings.
+        """
+        first, sigma = volumes[0], sigmas[0]
+        if not self.joins(first.shape, channels):
+            return replace(self, times="single")
+        if self.planes == "auto" and not related(first, sigma):
+            return replace(self, planes="single", times="single")
+        arrangement = chosen(first, sigma, self.planes, self.spacing, self.preset, seed, threads)
+        joined = self.times == "joined" or pays(Series(volumes, sigmas), arrangement, self.preset, seed, threads)
+        return replace(self, planes=arrangement.name, times="joined" if joined else "single")
+
+    def run_series(
+        self,
+        volumes: Sequence[Array],
+        sigmas: Sequence[float],
+        *,
+        channels: bool = False,
+        seed: int = 0,
+        threads: int | None = None,
+        callback: Callback | None = None,
+    ) -> list[Estimate]:
+        """Denoise some time points of a series of volumes together.
+
+        Parameters
+        ----------
+        volumes, sigmas, channels, seed, threads : see `for_series`
+            The volumes and their noise.
+        callback : callable, optional
+            Called as ``callback(fraction, stage)``.
+
+        Returns
+        -------
+        list of Estimate
+            One for each time point.
+        """
+        arrangement = chosen(volumes[0], sigmas[0], self.planes, self.spacing, self.preset, seed, threads)
+        images = denoise_series(
+            Series(volumes, sigmas),
+            arrangement,
+            preset=self.preset,
+            dtype=float_type(volumes[0]),
+            threads=threads,
+            callback=callback,
+        )
+        how = f"{len(images)} time points together, {arrangement.words}"
+        return [Estimate(image, cosine_dictionary(arrangement.coding.patch), None, 0.0, how=how) for image in images]
 
     def _is_deep(self, spatial: tuple[int, ...]) -> bool:
         """Whether groups are found across planes."""

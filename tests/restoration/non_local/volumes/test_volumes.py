@@ -10,27 +10,34 @@ from numpy.typing import NDArray
 from scipy.fft import dctn, idctn
 from scipy.ndimage import gaussian_filter
 
-from epitomes import denoise, restore
+from epitomes import denoise, plan, restore
+from epitomes.formats import Picture
 from epitomes.restoration import NonLocal
 from epitomes.restoration.non_local.volumes.arrangement import (
     ALIGNED,
     ARRANGEMENTS,
     FLAT,
+    SHARE,
     STILL,
+    WIDE,
     Arrangement,
-    choose,
+    best_of,
+    candidates,
     related,
     tried_on,
 )
 from epitomes.restoration.non_local.volumes.method import (
-    _first_stage,
+    attempt,
+    chosen,
     coded,
     cosine_dictionary,
     measured,
+    noisy_planes,
     stages_of,
     stream,
 )
 from epitomes.restoration.non_local.volumes.pilot import THRESHOLD, piloted
+from epitomes.restoration.non_local.volumes.stages import CLEAR, Search
 
 SIGMA = 20.0
 
@@ -63,7 +70,7 @@ def test_better_than_plane_by_plane(rng: np.random.Generator) -> None:
     single = denoise(volume, SIGMA, method=NonLocal(planes="single"))
     errors = {preset: error(denoise(volume, SIGMA, preset=preset), clean) for preset in ("fast", "balanced", "best")}
     assert errors["balanced"] < 0.75 * error(single, clean)
-    assert errors["fast"] < error(single, clean) and errors["best"] < 1.02 * errors["balanced"]
+    assert errors["fast"] < error(single, clean) and errors["best"] < 1.03 * errors["balanced"]
 
 
 @pytest.mark.slow
@@ -77,14 +84,81 @@ def test_motion_is_followed(rng: np.random.Generator) -> None:
 @pytest.mark.slow
 def test_arrangements_are_chosen_on_held_out_noise(rng: np.random.Generator) -> None:
     """The choice is hardly worse than the best one, and follows motion where that matters."""
-    attempt = partial(_first_stage, threads=1)
+    tried = partial(attempt, preset="balanced", threads=1)
     for clean in (solid((14, 48, 48), rng), panned(12, 48, 7, rng)):
         volume = noisy(clean, rng)
-        errors = {each.name: error(attempt(volume, SIGMA, each), clean) for each in ARRANGEMENTS.values()}
-        assert errors[choose(volume, SIGMA, attempt, 0).name] < 1.03 * min(errors.values())
-    assert errors["aligned"] < 0.95 * errors["flat"]
+        errors = {each.name: error(tried(volume, SIGMA, arrangement=each), clean) for each in ARRANGEMENTS.values()}
+        assert errors[chosen(volume, SIGMA, "auto", None, "balanced", 0, 1).name] < 1.03 * min(errors.values())
+    assert errors["aligned"] < 0.95 * min(errors["flat"], errors["wide"])
     restored = restore(noisy(panned(8, 56, 7, rng), rng), SIGMA, preset="balanced")
     assert restored.how == ALIGNED.words and restored.as_dict()["how"] == ALIGNED.words
+
+
+def test_held_out_noise_judges_attempts(rng: np.random.Generator) -> None:
+    """By their error on tiles; attempts that are surely worse are not tried on more of them."""
+    clean = solid((4, 24, 24), rng)
+    tiles = [noisy(clean, rng) for _ in range(3)]
+    calls = [0, 0, 0]
+
+    def tried(k: int, tile: Floats, sigma: float) -> Floats:
+        assert sigma == pytest.approx(SIGMA * np.hypot(1, SHARE))
+        calls[k] += 1
+        return clean + (0.02 * (2 - k), 0.01, 3.0)[k] * (tile - clean)
+
+    assert best_of(tiles, SIGMA, [partial(tried, k) for k in range(3)], 0) == 1
+    assert calls[2] == 1 and calls[0] == calls[1] == 3
+
+
+def test_noise_with_the_seed_of_the_trial_does_not_deceive_it(rng: np.random.Generator) -> None:
+    clean = solid((4, 24, 24), rng)
+    tile = clean + SIGMA * np.random.default_rng(0).standard_normal(clean.shape)
+    attempts = [lambda tile, sigma: clean, lambda tile, sigma: clean + 0.5 * (tile - clean)]
+    assert best_of([tile], SIGMA, attempts, 0) == 0
+
+
+def test_spacing_narrows_the_choice() -> None:
+    assert candidates(None) == candidates(1.2) == list(ARRANGEMENTS.values())
+    near, wide = candidates(3.0)
+    assert (near.name, wide.name) == (FLAT.name, WIDE.name)
+    assert near.search.search_radius == (2, 6, 6) and candidates(20.0)[0].coding.search_radius == (1, 6, 6)
+    volume = np.zeros((4, 16, 16))
+    assert chosen(volume, 1.0, "flat", 3.0, "balanced", 0, 1) == near
+    assert chosen(volume, 1.0, "still", 3.0, "balanced", 0, 1) == STILL
+
+
+def test_files_say_the_spacing(rng: np.random.Generator) -> None:
+    pixels, steps = noisy(solid((4, 16, 18), rng), rng), {"Z": 3.0, "Y": 0.5, "X": 2.0}
+    units = {letter: "um" for letter in "ZYX"}
+
+    def told(picture: Picture) -> float | None:
+        method = plan(picture, SIGMA, preset="fast").method
+        assert isinstance(method, NonLocal)
+        return method.spacing
+
+    assert told(Picture(pixels, "ZYX", steps, units)) == 3.0
+    assert told(Picture(np.stack([pixels] * 2), "TZYX", {**steps, "T": 9.0}, units)) == 3.0
+    for unknown in (
+        Picture(pixels, "ZYX", {"Z": 3.0}, units),
+        Picture(pixels, "ZYX", steps, {**units, "Z": "mm"}),
+        Picture(pixels, "TYX", {"T": 3.0, "Y": 1.0, "X": 1.0}),
+    ):
+        assert told(unknown) is None
+    mine = NonLocal(preset="fast", spacing=1.0)
+    assert plan(Picture(pixels, "ZYX", steps, units), SIGMA, method=mine).method == mine
+    with pytest.raises(ValueError, match="spacing"):
+        NonLocal(spacing=0.0)
+
+
+def test_patches_grow_where_detail_is_faint() -> None:
+    cube, wide = Search(), Search(patch=(2, 8, 8), stride=(1, 5, 5))
+    assert cube.fitted(CLEAR) == cube and wide.fitted(10.0) == wide
+    assert cube.fitted(CLEAR / 2).patch == (5, 5, 5) and cube.fitted(CLEAR / 2).stride == (3, 3, 3)
+    assert wide.fitted(0.8).patch == (2, 10, 10) and wide.fitted(0.8).stride == (1, 6, 6)
+    for search in (cube, wide, Search(patch=(2, 3, 5), stride=(1, 1, 1))):
+        sparse = search.sparse()
+        assert sparse.patch == search.patch and all(
+            step <= side for step, side in zip(sparse.stride, sparse.patch, strict=True)
+        )
 
 
 def test_planes_that_have_nothing_in_common(rng: np.random.Generator) -> None:
@@ -98,8 +172,8 @@ def test_planes_that_have_nothing_in_common(rng: np.random.Generator) -> None:
 
 def test_tiles_hold_a_part_of_the_volume(rng: np.random.Generator) -> None:
     volume = rng.standard_normal((60, 200, 210)).astype(np.float32)
-    found = tried_on(volume)
-    assert 1 <= len(found) <= 3 and all(tile.shape == (8, 96, 96) for tile in found)
+    found = list(tried_on(volume))
+    assert len(found) == 2 and len(list(tried_on(volume, 1))) == 1 and all(tile.shape == (16, 96, 96) for tile in found)
     small = tried_on(volume[:3, :20, :21])
     assert [tile.shape for tile in small] == [(3, 20, 21)]
 
@@ -113,7 +187,8 @@ def test_a_slab_is_as_in_the_whole(arrangement: Arrangement, rng: np.random.Gene
 
     def planes(part: Floats) -> list[NDArray[np.float32]]:
         stages = stages_of("balanced", whole, part.shape, None)  # type: ignore[arg-type]
-        return [plane.current for plane in stream(part, SIGMA, whole, stages, 1, lambda share: None)]
+        noisy = noisy_planes(part, SIGMA, whole)
+        return [plane.current for plane in stream(noisy, part.shape, whole, stages, 1, lambda share: None)]  # type: ignore[arg-type]
 
     first, last = 6, 80
     slab, everything = planes(volume[first:last]), planes(volume)

@@ -2,5 +2,17 @@
 
 from epitomes.restoration.non_local.volumes.arrangement import ARRANGEMENTS, related, tried_on
 from epitomes.restoration.non_local.volumes.method import chosen, cosine_dictionary, denoise_volume
+from epitomes.restoration.non_local.volumes.series import Series, denoise_series, pays, windows
 
-__all__ = ["ARRANGEMENTS", "chosen", "cosine_dictionary", "denoise_volume", "related", "tried_on"]
+__all__ = [
+    "ARRANGEMENTS",
+    "Series",
+    "chosen",
+    "cosine_dictionary",
+    "denoise_series",
+    "denoise_volume",
+    "pays",
+    "related",
+    "tried_on",
+    "windows",
+]

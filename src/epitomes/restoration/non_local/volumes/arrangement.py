@@ -1,15 +1,16 @@
 """Arrangements: which patches suit a volume or clip, and whether its planes are aligned along their motion.
 
 Volumes and still scenes call for deep patches. Where things move, or planes lie far apart, flat ones are better. Which
-it is cannot be read off the file, so the first stage is tried on tiles and judged by held-out noise: with the noisy
-volume y of noise level 1 and more noise n, `y + n / 2` is denoised and compared with `y - 2 n`, whose noise is
-independent of it. Patches do not overlap there: the ranking is the same, in half the time.
+it is cannot be read off the file, so all are tried on tiles and judged by held-out noise: with the noisy volume y of
+noise level 1 and more noise n, `y + n / 2` is denoised and compared with `y - 2 n`, whose noise is independent of it.
+Patches hardly overlap there: the ranking is the same, in less time. Those that are surely worse drop out on the way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +20,19 @@ from epitomes.checks import Array
 from epitomes.restoration.non_local.volumes.stages import Search
 from epitomes.restoration.non_local.volumes.stream import Triple
 
-PLANES, SIDE = 8, 96  # of tiles: wide ones, out of which things do not move at once
-FRACTION, MOST = 0.3, 3  # of the volume that is tried, and largest number of tiles
+# Of tiles: in shallow ones deep patches do worse than in the whole, and out of small ones things move at once.
+PLANES, SIDE = 16, 96
+FRACTION, MOST = 0.5, 2  # of the volume that is tried, and largest number of tiles
 SHARE = 0.5  # of the noise that is added for the trial
+TRIAL = 7919  # beside the seed
 PAIRS = 8  # of neighbouring planes that are compared
 LARGEST, COARSE = 256, 15  # pixels: of planes that are compared, and of what counts as low frequency in them
 RELATED = 0.35  # correlation of details, below which planes have nothing in common
 FAINT = 0.1  # power of details, in variances of the noise, below which it does not matter
-SURE = 1.5  # standard errors by which another arrangement than the first must be better
+SURE = 1.0  # standard errors by which another arrangement than the first must be better
+WORSE = 2.0  # standard errors by which an arrangement is worse that drops out
+REACH = 6.0  # pixels: of groups where the distance of planes is known
+APART = 1.75  # distance of planes over that of pixels, from which planes lie far apart
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,10 +46,6 @@ class Arrangement:
     pilot: Triple  # patch
     aligned: bool = False
 
-    def coarse(self) -> Arrangement:
-        """The same with patches that do not overlap."""
-        return replace(self, search=replace(self.search, stride=self.search.patch))
-
 
 STILL = Arrangement(
     name="still",
@@ -52,43 +54,75 @@ STILL = Arrangement(
     coding=Search(patch=(3, 3, 3), search_radius=(4, 5, 5), stride=(2, 2, 2)),
     pilot=(4, 4, 4),
 )
+DEEP = Arrangement(
+    name="deep",
+    words="groups of wide and deep patches across planes as they lie",
+    search=Search(patch=(4, 6, 6), search_radius=(4, 5, 5), stride=(3, 4, 4)),
+    coding=Search(patch=(4, 5, 5), search_radius=(4, 5, 5), stride=(3, 3, 3)),
+    pilot=(4, 4, 4),
+)
 FLAT = Arrangement(
     name="flat",
     words="groups of flat patches across planes as they lie",
-    search=Search(patch=(2, 6, 6), search_radius=(4, 5, 5), stride=(1, 4, 4)),
+    search=Search(patch=(2, 6, 6), search_radius=(4, 5, 5), stride=(1, 5, 5)),
     coding=Search(patch=(2, 5, 5), search_radius=(4, 5, 5), stride=(1, 3, 3)),
     pilot=(2, 8, 8),
+)
+WIDE = Arrangement(
+    name="wide",
+    words="groups of wide and flat patches across planes as they lie",
+    search=Search(patch=(2, 8, 8), search_radius=(4, 5, 5), stride=(1, 5, 5)),
+    coding=FLAT.coding,
+    pilot=FLAT.pilot,
 )
 ALIGNED = Arrangement(
     name="aligned",
     words="groups across planes that are aligned along their motion",
-    search=Search(patch=(2, 6, 6), search_radius=(4, 4, 4), stride=(1, 4, 4)),
+    search=Search(patch=(2, 8, 8), search_radius=(4, 4, 4), stride=(1, 5, 5)),
     coding=Search(patch=(2, 5, 5), search_radius=(4, 4, 4), stride=(1, 3, 3)),
     pilot=(1, 8, 8),
     aligned=True,
 )
-ARRANGEMENTS = {each.name: each for each in (STILL, FLAT, ALIGNED)}
+ARRANGEMENTS = {each.name: each for each in (DEEP, STILL, FLAT, WIDE, ALIGNED)}
 
-Try = Callable[[Array, float, Arrangement], Array]  # the first stage of a volume with noise of some level
+Try = Callable[[Array, float], Array]  # an estimate of a noisy tile with noise of some level
 
 
-def choose(image: Array, sigma: float, attempt: Try, seed: int) -> Arrangement:
-    """The arrangement with the least error on held-out noise; the first one unless another is surely better."""
-    rng, arrangements = np.random.default_rng(seed), list(ARRANGEMENTS.values())
-    sums, squares, n = np.zeros(len(arrangements)), np.zeros(len(arrangements)), 0
-    for tile in tried_on(image):
+def candidates(spacing: float | None) -> list[Arrangement]:
+    """Arrangements to try; the first is taken where no other is surely better.
+
+    `spacing` is the distance of planes over that of pixels, if it is known. Where planes lie far apart, patches are not
+    deep, and groups reach as far across planes as within them.
+    """
+    if spacing is None or spacing < APART:
+        return list(ARRANGEMENTS.values())
+    deep, far = max(1, round(REACH / spacing)), round(REACH)
+    near = [
+        replace(each, search=each.search.reaching((deep, far, far)), coding=each.coding.reaching((deep, far, far)))
+        for each in (FLAT, WIDE)
+    ]
+    return near
+
+
+def best_of(tiles: Iterable[Array], sigma: float, attempts: Sequence[Try], seed: int, sure: float = 0.0) -> int:
+    """Which attempt has the least error on held-out noise; the first if that is not worse by `sure` standard errors."""
+    # Other numbers than those of simulated noise with the same seed, on which the trial would be deceived.
+    rng, left = np.random.default_rng((seed, TRIAL)), list(range(len(attempts)))
+    # Sums of the differences between the squared errors of every two attempts, and of the squares of these.
+    sums, squares = np.zeros((2, len(attempts), len(attempts)))
+    best = 0
+    for tile in tiles:
         extra = rng.standard_normal(tile.shape) * sigma
         noisier, other = tile + SHARE * extra, tile - extra / SHARE
-        errors = [
-            np.square(attempt(noisier, sigma * np.hypot(1, SHARE), each.coarse()) - other) for each in arrangements
-        ]
-        for k, error in enumerate(errors):
-            more = error - errors[0]
-            sums[k], squares[k] = sums[k] + more.sum(), squares[k] + np.square(more).sum()
-        n += tile.size
-    uncertain = np.sqrt(squares) / n
-    best = int(np.argmin(sums))
-    return arrangements[best if sums[best] / n < -SURE * uncertain[best] else 0]
+        errors = {k: np.square(attempts[k](noisier, sigma * float(np.hypot(1, SHARE))) - other) for k in left}
+        for i, j in product(left, left):
+            more = errors[i] - errors[j]
+            sums[i, j], squares[i, j] = sums[i, j] + more.sum(), squares[i, j] + np.square(more).sum()
+        best = left[int(np.argmin(sums[left, left[0]]))]
+        left = [k for k in left if sums[k, best] <= WORSE * np.sqrt(squares[k, best])]
+        if len(left) == 1:
+            break
+    return best if sums[0, best] > sure * np.sqrt(squares[0, best]) else 0
 
 
 def related(image: Array, sigma: float) -> bool:
@@ -116,16 +150,22 @@ def _details(plane: Array) -> NDArray[np.float64]:
     return np.asarray(grey - uniform_filter(grey, COARSE))
 
 
-def tried_on(image: Array) -> list[Array]:
+def tried_on(image: Array, most: int = MOST) -> Iterator[Array]:
     """Some tiles of a volume `(planes, height, width[, channels])`, those with most structure first, as float64."""
-    counts = [max(1, size // most) for size, most in zip(image.shape[:3], (PLANES, SIDE, SIDE), strict=True)]
+    return (np.asarray(image[place], np.float64) for place in tile_places(image, most))
+
+
+def tile_places(image: Array, most: int = MOST) -> list[tuple[slice, ...]]:
+    """Where these tiles are."""
+    sides = PLANES, SIDE, SIDE
+    counts = [max(1, size // side) for size, side in zip(image.shape[:3], sides, strict=True)]
     found = []
     for place in np.ndindex(*counts):
         if place[0] not in {counts[0] // 4, counts[0] // 2, 3 * counts[0] // 4}:
             continue  # variances of all tiles of a long clip would take too long
         corner = [k * size // n for k, size, n in zip(place, image.shape[:3], counts, strict=True)]
-        found.append(image[tuple(slice(at, at + most) for at, most in zip(corner, (PLANES, SIDE, SIDE), strict=True))])
-    found.sort(key=lambda tile: float(np.var(tile, dtype=np.float64)))
-    wanted = min(MOST, max(1, round(FRACTION * image.size / found[0].size)))
+        found.append(tuple(slice(at, at + side) for at, side in zip(corner, sides, strict=True)))
+    found.sort(key=lambda tile: float(np.var(image[tile], dtype=np.float64)))
+    wanted = min(most, len(found), max(1, round(FRACTION * image.size / image[found[-1]].size)))
     chosen = np.linspace(len(found) - 1, (len(found) - 1) // 2, wanted).astype(int)
-    return [np.asarray(found[k], np.float64) for k in dict.fromkeys(chosen)]
+    return [found[k] for k in dict.fromkeys(chosen)]

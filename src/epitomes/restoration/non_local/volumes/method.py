@@ -12,12 +12,21 @@ from numpy.typing import DTypeLike
 from epitomes.checks import Array
 from epitomes.colours import turn_of
 from epitomes.epitome import Epitome
+from epitomes.groups._bands import Slice
 from epitomes.noise.dct_blocks import cosines
 from epitomes.phi import flat
 from epitomes.restoration.method import Callback
 from epitomes.restoration.non_local.colour import Turn, from_planar, to_planar
 from epitomes.restoration.non_local.passes import atoms_of, coding_patches
-from epitomes.restoration.non_local.volumes.arrangement import ARRANGEMENTS, Arrangement, choose
+from epitomes.restoration.non_local.volumes.arrangement import (
+    ARRANGEMENTS,
+    MOST,
+    SURE,
+    Arrangement,
+    best_of,
+    candidates,
+    tried_on,
+)
 from epitomes.restoration.non_local.volumes.motion import find_motion
 from epitomes.restoration.non_local.volumes.pilot import piloted
 from epitomes.restoration.non_local.volumes.stages import AtomsStage, FeedbackStage, LowRankStage, Search
@@ -25,6 +34,7 @@ from epitomes.restoration.non_local.volumes.stream import Plane, Stage, Triple, 
 
 FAR, CLOSE = 20, 12  # pixels: side of the squares by which motion is searched, on pilots and on estimates
 PILOT_COST = 0.2  # of the time of a stage
+HURRIED = 1  # tiles on which arrangements are tried for "fast"
 MOST_KEPT = 0.5  # share of the estimate before atoms
 
 
@@ -44,6 +54,7 @@ def denoise_volume(
     *,
     preset: str,
     planes: str,
+    spacing: float | None,
     epitome: Epitome | None,
     dtype: DTypeLike,
     seed: int,
@@ -55,26 +66,38 @@ def denoise_volume(
     `planes` names an arrangement, or is "auto". Atoms are those of the epitome, whose patches have three axes; without
     one they are cosines.
     """
-    arrangement = chosen(image, sigma, seed, threads) if planes == "auto" else ARRANGEMENTS[planes]
+    arrangement = chosen(image, sigma, planes, spacing, preset, seed, threads)
     whole = measured(image, sigma, arrangement)
-    stages = stages_of(preset, whole, _shape(image), epitome)
+    stages = stages_of(preset, whole, shape_of(image), epitome)
+    result = np.empty(image.shape, dtype)
+    noisy, advance = noisy_planes(image, sigma, whole), progress(stages, callback, f"{len(image)} planes")
+    for k, plane in enumerate(stream(noisy, shape_of(image), whole, stages, threads, advance)):
+        result[k] = from_planar(plane.current[:, None], whole.mean, sigma, whole.turn, image.shape[1:], dtype)
+    return result, arrangement
+
+
+def progress(stages: list[Stage], callback: Callback | None, words: str) -> Callable[[float], None]:
+    """What is told the cost of the work that was done, and tells the share of all of it."""
     total, done = PILOT_COST + sum(stage.cost for stage in stages), 0.0
 
     def advance(cost: float) -> None:
         nonlocal done
         done += cost
         if callback is not None:
-            callback(min(1.0, done / total), f"{len(image)} planes")
+            callback(min(1.0, done / total), words)
 
-    result = np.empty(image.shape, dtype)
-    for k, plane in enumerate(stream(image, sigma, whole, stages, threads, advance)):
-        result[k] = from_planar(plane.current[:, None], whole.mean, sigma, whole.turn, image.shape[1:], dtype)
-    return result, arrangement
+    return advance
 
 
-def chosen(image: Array, sigma: float, seed: int, threads: int | None) -> Arrangement:
-    """The arrangement that suits a volume best."""
-    return choose(image, sigma, partial(_first_stage, threads=threads), seed)
+def chosen(
+    image: Array, sigma: float, planes: str, spacing: float | None, preset: str, seed: int, threads: int | None
+) -> Arrangement:
+    """The arrangement that `planes` names, or with "auto" the one that suits a volume best."""
+    among = [each for each in candidates(spacing) if planes in ("auto", each.name)] or [ARRANGEMENTS[planes]]
+    attempts = [partial(attempt, arrangement=each, preset=preset, threads=threads) for each in among]
+    if len(among) == 1:
+        return among[0]
+    return among[best_of(tried_on(image, HURRIED if preset == "fast" else MOST), sigma, attempts, seed, SURE)]
 
 
 def measured(image: Array, sigma: float, arrangement: Arrangement) -> Whole:
@@ -88,7 +111,12 @@ def measured(image: Array, sigma: float, arrangement: Arrangement) -> Whole:
 
 def stages_of(preset: str, whole: Whole, shape: Triple, epitome: Epitome | None) -> list[Stage]:
     """The stages of a preset, for a volume of some shape."""
-    groups, coding = whole.arrangement.search.within(shape), whole.arrangement.coding.within(shape)
+    groups, coding = (
+        whole.arrangement.search.fitted(whole.contrast).within(shape),
+        whole.arrangement.coding.within(shape),
+    )
+    if preset == "fast" and epitome is None:
+        return trial_stages(preset, whole, shape)
     if preset == "fast":
         search, atoms = coded(groups, epitome)
         return [
@@ -111,17 +139,27 @@ def stages_of(preset: str, whole: Whole, shape: Triple, epitome: Epitome | None)
     return [*first, AtomsStage(atoms=atoms, search=search, keep=keep), FeedbackStage(search=groups)]
 
 
+def trial_stages(preset: str, whole: Whole, shape: Triple) -> list[Stage]:
+    """The first stages of a preset, with patches that hardly overlap."""
+    search = whole.arrangement.search.fitted(whole.contrast).within(shape).sparse()
+    first = LowRankStage(search=search)
+    return [first] if preset == "fast" else [first, FeedbackStage(search=search)]
+
+
+def noisy_planes(image: Array, sigma: float, whole: Whole) -> Iterator[Slice]:
+    """The planes of a volume in units of the noise."""
+    return (to_planar(plane, whole.mean, sigma, whole.turn)[:, 0] for plane in image)
+
+
 def stream(
-    image: Array,
-    sigma: float,
+    noisy: Iterator[Slice],
+    shape: Triple,
     whole: Whole,
     stages: list[Stage],
     threads: int | None,
     advance: Callable[[float], None],
 ) -> Iterator[Plane]:
     """The planes of a volume after all stages, one after another."""
-    shape = _shape(image)
-    noisy = (to_planar(plane, whole.mean, sigma, whole.turn)[:, 0] for plane in image)
     patch, aligned = whole.arrangement.pilot, whole.arrangement.aligned
     planes = piloted(noisy, shape, patch, threads, partial(_told, advance, PILOT_COST))
     if aligned:
@@ -160,7 +198,8 @@ def coded(search: Search, epitome: Epitome | None) -> tuple[Search, Array]:
     return replace(search, patch=(deep, high, wide), stride=stride), atoms_of(epitome, patch)
 
 
-def _shape(image: Array) -> Triple:
+def shape_of(image: Array) -> Triple:
+    """Planes, rows and columns."""
     return image.shape[0], image.shape[1], image.shape[2]
 
 
@@ -168,11 +207,11 @@ def _told(advance: Callable[[float], None], cost: float, share: float) -> None:
     advance(cost * share)
 
 
-def _first_stage(image: Array, sigma: float, arrangement: Arrangement, *, threads: int | None) -> Array:
-    """What the trial of an arrangement does."""
+def attempt(image: Array, sigma: float, *, arrangement: Arrangement, preset: str, threads: int | None) -> Array:
+    """What the trial of an arrangement does: the first stages, with patches that hardly overlap."""
     whole = measured(image, sigma, arrangement)
-    first = stages_of("balanced", whole, _shape(image), None)[:1]
-    planes = stream(image, sigma, whole, first, threads, lambda share: None)
+    stages = trial_stages(preset, whole, shape_of(image))
+    planes = stream(noisy_planes(image, sigma, whole), shape_of(image), whole, stages, threads, lambda share: None)
     slices = [
         from_planar(plane.current[:, None], whole.mean, sigma, whole.turn, image.shape[1:], np.float64)
         for plane in planes

@@ -15,6 +15,8 @@ from epitomes.groups import LowRank, Matching, SharedAtoms, Shrinker
 from epitomes.restoration.non_local.passes import mean_squares
 from epitomes.restoration.non_local.volumes.stream import Plane, Source, Triple, fitting
 
+CLEAR = 2.5  # contrast in units of the noise, below which patches grow
+
 
 @dataclass(frozen=True, kw_only=True)
 class Search:
@@ -26,9 +28,35 @@ class Search:
     group_size: int = 64
 
     def within(self, shape: Triple) -> Search:
-        """The same for a volume that may be smaller than a patch."""
-        patch = fitting(self.patch, shape)
+        """The same for a volume that may be small: groups need patches of several places in a plane."""
+        planes, *sides = shape
+        high, wide = (max(min(3, side), (side + 1) // 2) for side in sides)
+        patch = fitting(self.patch, (planes, high, wide))
         return replace(self, patch=patch, stride=fitting(self.stride, patch))
+
+    def fitted(self, contrast: float) -> Search:
+        """The same for a volume of some contrast, in units of the noise: faint detail shows only in large patches.
+
+        Cubes grow along all axes, other patches within planes.
+        """
+        grown = max(1.0, CLEAR / contrast) ** 0.2
+        cubic = self.patch[0] == self.patch[1]
+        deep, high, wide = (round(side * grown) for side in self.patch)
+        down, across = (int(step * grown) for step in self.stride[1:])
+        return replace(
+            self,
+            patch=(deep if cubic else self.patch[0], high, wide),
+            stride=(int(self.stride[0] * grown) if cubic else self.stride[0], down, across),
+        )
+
+    def sparse(self) -> Search:
+        """The same with patches that hardly overlap: nearly as good, in a third of the time."""
+        deep, high, wide = self.patch
+        return replace(self, stride=(deep, max(min(4, high), 3 * high // 4), max(min(4, wide), 3 * wide // 4)))
+
+    def reaching(self, search_radius: Triple) -> Search:
+        """The same with members that are no further away than this."""
+        return replace(self, search_radius=search_radius)
 
     def matching(self, threshold: float | None) -> Matching:
         """The same with the largest distance of members."""

@@ -1,0 +1,118 @@
+"""Time series of volumes: time points together where that pays, each by itself where it does not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.fft import dct
+from scipy.ndimage import gaussian_filter
+
+from epitomes import denoise, restore
+from epitomes.restoration import NonLocal
+from epitomes.restoration.non_local.volumes import windows
+from epitomes.restoration.non_local.volumes.arrangement import STILL
+from epitomes.restoration.non_local.volumes.method import Whole
+from epitomes.restoration.non_local.volumes.series import WINDOW, Series
+
+SIGMA = 20.0
+
+Floats = NDArray[np.float64]
+
+
+def detailed(shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
+    return np.asarray(100 + 200 * gaussian_filter(rng.standard_normal(shape), 1.2, mode="wrap"))
+
+
+def lasting(times: int, shape: tuple[int, int, int], rng: np.random.Generator) -> Floats:
+    """A volume that becomes brighter in one half and darker in the other."""
+    scene = detailed(shape, rng)
+    gain = np.linspace(0.9, 1.1, times)[:, None, None, None]
+    return np.where(np.arange(shape[2]) < shape[2] // 2, gain, 2 - gain) * scene
+
+
+def error(estimate: Floats, clean: Floats) -> float:
+    return float(np.sqrt(np.mean(np.square(estimate - clean))))
+
+
+def test_windows_hold_every_time_point_once() -> None:
+    for n in range(1, 20):
+        found = windows(n)
+        assert [t for window in found for t in window] == list(range(n))
+        lengths = [len(window) for window in found]
+        assert max(lengths) <= WINDOW and max(lengths) - min(lengths) <= 1
+
+
+@pytest.mark.slow
+def test_time_points_help_each_other(rng: np.random.Generator) -> None:
+    clean = lasting(4, (6, 28, 28), rng)
+    noisy = clean + SIGMA * rng.standard_normal(clean.shape)
+    restored = restore(noisy, SIGMA, spatial=3, preset="balanced")
+    alone = denoise(noisy, SIGMA, spatial=3, method=NonLocal(times="single"))
+    assert restored.how.startswith("4 time points together, groups ")
+    assert error(restored.image, clean) < 0.85 * error(alone, clean)
+    for preset in ("fast", "best"):
+        method = NonLocal(preset=preset, times="joined", planes="still")
+        assert error(denoise(noisy, SIGMA, spatial=3, method=method), clean) < 0.85 * error(alone, clean)
+
+
+@pytest.mark.slow
+def test_unrelated_volumes_are_denoised_one_by_one(rng: np.random.Generator) -> None:
+    clean = np.stack([detailed((6, 28, 28), rng) for _ in range(3)])
+    noisy = clean + SIGMA * rng.standard_normal(clean.shape)
+    restored = restore(noisy, SIGMA, spatial=3, preset="balanced")
+    assert restored.how.startswith("each time point by itself, groups ")
+    single = denoise(noisy, SIGMA, spatial=3, method=NonLocal(planes="single"))
+    assert error(restored.image, clean) < error(single, clean)
+
+
+def test_one_by_one_is_as_each_alone(rng: np.random.Generator) -> None:
+    noisy = lasting(3, (4, 20, 20), rng) + SIGMA * rng.standard_normal((3, 4, 20, 20))
+    method = NonLocal(planes="still", times="single")
+    found = denoise(noisy, SIGMA, spatial=3, method=method)
+    np.testing.assert_array_equal(found, np.stack([denoise(each, SIGMA, method=method) for each in noisy]))
+
+
+def test_threads_channels_and_dtypes(rng: np.random.Generator) -> None:
+    clean = np.stack([lasting(2, (4, 20, 20), rng)] * 3, axis=-1)
+    noisy = (clean + SIGMA * rng.standard_normal(clean.shape)).clip(0, 255).astype(np.uint8)
+    before = noisy.copy()
+    method = NonLocal(planes="still", times="joined")
+    one, three = (denoise(noisy, SIGMA, channel_axis=-1, spatial=3, method=method, threads=n) for n in (1, 3))
+    assert one.dtype == np.uint8 and one.tobytes() == three.tobytes()
+    np.testing.assert_array_equal(noisy, before)
+    first = denoise(np.moveaxis(noisy, -1, 2), SIGMA, channel_axis=2, spatial=3, method=method)
+    np.testing.assert_array_equal(np.moveaxis(first, 2, -1), one)
+
+
+def test_time_points_as_frequencies(rng: np.random.Generator) -> None:
+    """In units of the noise of each, orthonormal cosines over time, all channels of a frequency together; and back."""
+    volumes = [rng.standard_normal((2, 5, 6, 2)) for _ in range(3)]
+    series, whole = Series(volumes, [1.0, 2.0, 4.0]), Whole(0.5, 1.0, None, STILL)
+    planes = list(series.planes(whole))
+    units = np.stack([(each - 0.5) / sigma for each, sigma in zip(volumes, (1.0, 2.0, 4.0), strict=True)])
+    expected = dct(units, axis=0, norm="ortho")
+    assert len(planes) == 2 and planes[0].shape == (6, 5, 6)
+    np.testing.assert_allclose(planes[1][5], expected[2, 1, :, :, 1], rtol=1e-4, atol=1e-5)
+    lasting = [np.full((2, 5, 6, 2), 40.0 * sigma) for sigma in (1.0, 2.0, 4.0)]
+    back = Series(lasting, [1.0, 2.0, 4.0]).estimate(replace(whole, mean=0.0), [], np.float64, 1, lambda share: None)
+    np.testing.assert_allclose(back, lasting, rtol=1e-5)  # by the pilot alone, which keeps means
+
+
+def test_progress_rises_over_windows(rng: np.random.Generator) -> None:
+    told: list[float] = []
+    noisy = lasting(5, (4, 16, 16), rng) + SIGMA * rng.standard_normal((5, 4, 16, 16))
+    method = NonLocal(preset="fast", planes="still", times="joined")
+    restored = restore(noisy, SIGMA, spatial=3, method=method, callback=lambda fraction, stage: told.append(fraction))
+    assert told == sorted(told) and told[-1] == 1.0
+    assert restored.how == f"2 time points together, {STILL.words}"
+
+
+def test_what_may_be_joined() -> None:
+    assert NonLocal().joins((4, 16, 16), False) and not NonLocal().joins((16, 16), False)
+    assert not NonLocal(times="single").joins((4, 16, 16), False)
+    assert not NonLocal(planes="single").joins((4, 16, 16, 3), True)
+    with pytest.raises(ValueError, match="times"):
+        NonLocal(times="together")

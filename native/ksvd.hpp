@@ -72,10 +72,14 @@ class AtomUpdates {
         clear(work_.data(), work_.size());
         for (std::size_t k = 0; k < m_; k++)
             for (std::size_t l = k; l < m_; l++) work_[k * eigen_.stride() + l] = work_[l * eigen_.stride() + k] = sums_[k * wide + l];
-        eigen_.run(work_.data(), m_);
+        double trace = 0;
+        for (std::size_t k = 0; k < m_; k++) trace += work_[k * eigen_.stride() + k];
+        if (!(trace > 0)) return false;
+        // The largest eigenvalue is not below their mean.
+        const std::size_t found = eigen_.run(work_.data(), m_, 0.999 * trace / double(m_));
         std::size_t best = 0;
-        for (std::size_t k = 1; k < m_; k++) best = eigen_.values()[k] > eigen_.values()[best] ? k : best;
-        if (!(eigen_.values()[best] > 0)) return false;
+        for (std::size_t k = 1; k < found; k++) best = eigen_.values()[k] > eigen_.values()[best] ? k : best;
+        if (found == 0 || !(eigen_.values()[best] > 0)) return false;
         const double* vector = eigen_.vector(best);
         double along = 0;
         for (std::size_t k = 0; k < m_; k++) along += vector[k] * double(atom_[k]);

@@ -12,6 +12,7 @@ import pytest
 from epitomes import demo, kernels, restore
 from epitomes.formats import Picture, read, write
 from epitomes.restoration import NonLocal
+from epitomes.restoration.non_local.volumes.arrangement import PLANES
 from epitomes.restoration.streaming import restore_frames
 
 pytestmark = pytest.mark.skipif(kernels.isa == "reference", reason="the reference is too slow for whole clips")
@@ -21,9 +22,9 @@ SIGMA = 20.0
 
 @pytest.fixture(scope="module")
 def clip() -> np.ndarray:
-    """Ten frames of 48 x 40 pixels of a photograph that passes by, with noise."""
+    """Twenty frames of 48 x 40 pixels of a photograph that passes by, with noise."""
     photo = demo.shipped_picture()
-    frames = np.stack([photo[100:148, 100 + 2 * k : 140 + 2 * k] for k in range(10)])
+    frames = np.stack([photo[100:148, 100 + 2 * k : 140 + 2 * k] for k in range(20)])
     noisy = frames + np.random.default_rng(0).normal(0, SIGMA, frames.shape)
     return np.clip(np.rint(noisy), 0, 255).astype(np.uint8)
 
@@ -42,7 +43,7 @@ class OneByOne:
 
     def __getitem__(self, key: Any, /) -> np.ndarray:
         part = self._pixels[key]
-        assert part.ndim < self._pixels.ndim or len(part) <= 8  # no slice holds the whole clip
+        assert part.ndim < self._pixels.ndim or len(part) <= PLANES < len(self)  # no slice holds the whole clip
         return part
 
     def mean(self, dtype: Any = np.float64) -> Any:
@@ -71,7 +72,7 @@ def test_colours_and_an_estimated_level(clip: np.ndarray) -> None:
 def test_what_needs_the_whole_clip(clip: np.ndarray) -> None:
     assert restore_frames(clip, SIGMA, method="paper") is None
     assert restore_frames(clip, SIGMA, method=NonLocal(planes="single")) is None
-    unrelated = np.random.default_rng(1).permuted(clip.reshape(10, -1), axis=1).reshape(clip.shape)
+    unrelated = np.random.default_rng(1).permuted(clip.reshape(len(clip), -1), axis=1).reshape(clip.shape)
     smooth = np.stack([np.roll(demo.shipped_picture()[40 * k : 40 * k + 48, 100:140], 7 * k) for k in range(5)])
     assert restore_frames(unrelated, 1e-4, preset="fast") is None  # fainter than float32 holds
     assert restore_frames(smooth.astype(np.uint8), 5.0, preset="fast") is None  # planes have nothing in common
@@ -88,7 +89,7 @@ class TestFiles:
         from epitomes.formats.video_frames import VideoFrames
 
         frames = VideoFrames(file)
-        assert frames.shape == clip.shape and frames.dtype == clip.dtype and len(frames) == 10
+        assert frames.shape == clip.shape and frames.dtype == clip.dtype and len(frames) == 20
         assert frames.mean(dtype=np.float64) == clip.mean(dtype=np.float64)
         np.testing.assert_array_equal(np.stack(list(frames)), clip)
         for key in (3, -1, slice(2, 5), (slice(4, 6), slice(3, 9), slice(None, 5)), slice(7, 7), 0):
@@ -113,7 +114,7 @@ class TestFiles:
         assert one.metadata == other.metadata
         most = 0 if suffix == ".mkv" else 2  # H.264 does not give the same bytes every time
         assert np.abs(one.pixels.astype(int) - other.pixels).mean() <= most
-        assert "10 frames one after another" not in told[0] and "10 frames one after another" in told[1]
+        assert "20 frames one after another" not in told[0] and "20 frames one after another" in told[1]
 
     def test_a_damaged_file_leaves_nothing(self, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         from epitomes.cli import denoise_clip

@@ -22,7 +22,7 @@ from epitomes.noise.planes import evenly_spaced
 from epitomes.restoration._arguments import Request
 from epitomes.restoration._plan import Plan
 from epitomes.restoration._restore import plan
-from epitomes.restoration.method import Callback, Method
+from epitomes.restoration.method import Callback, Method, within
 from epitomes.restoration.non_local import NonLocal
 from epitomes.restoration.non_local.colour import from_planar
 from epitomes.restoration.non_local.method import float_type
@@ -36,6 +36,7 @@ from epitomes.restoration.non_local.volumes.method import (
     shape_of,
     stages_of,
     stream,
+    trial_share,
 )
 
 Pixels = NDArray[Any]
@@ -99,10 +100,12 @@ def restore_frames(
     clip, level, seed = cast(Any, frames), float(noise.level), as_seed(rng)
     if how.planes == "auto" and not related(clip, level):
         return None
-    arrangement = chosen(clip, level, how.planes, how.spacing, how.preset, seed, threads)
+    share = trial_share(shape_of(clip), how.planes, how.spacing, how.preset)
+    trial = within(callback, 0.0, share)
+    arrangement = chosen(clip, level, how.planes, how.spacing, how.preset, seed, threads, trial)
     whole = measured(clip, level, arrangement)
     stages = stages_of(how.preset, whole, shape_of(clip), None)
-    advance = progress(stages, callback, f"{len(frames)} planes")
+    advance = progress(stages, within(callback, share, 1.0), f"{len(frames)} planes")
     planes = stream(noisy_planes(clip, level, whole), shape_of(clip), whole, stages, threads, advance)
     kind = float_type(cast(Array, frames))
     back = partial(from_planar, mean=whole.mean, sigma=level, turn=whole.turn, shape=frames.shape[1:], dtype=kind)

@@ -18,7 +18,7 @@ from epitomes.restoration.non_local import NonLocal
 from epitomes.restoration.non_local.colour import to_planar
 from epitomes.restoration.non_local.passes import AdaptPass, State, bounded
 from epitomes.restoration.non_local.presets import passes_of
-from epitomes.restoration.non_local.volumes import chosen, related, tried_on
+from epitomes.restoration.non_local.volumes import chosen, n_tried, related, tried_on
 from epitomes.restoration.patchwise import Patchwise, Recipe
 from epitomes.restoration.planning.candidates import Candidate, Task, atoms_needed, tried, warm_up, work_of
 from epitomes.restoration.planning.held_out import hold_out, tiles
@@ -111,7 +111,8 @@ def _across_planes(method: NonLocal, volume: Array, task: Task) -> float:
     began = time.perf_counter()
     known = replace(method, planes=arrangement.name)
     known.run(part, task.sigma, channels=task.channels, seed=task.seed, threads=task.threads)
-    return trial * TRIALS + (time.perf_counter() - began) * task.n_values / part.size
+    trials = (1 + n_tried(volume.shape[:3])) / 2  # the second may be spared
+    return trial * trials + (time.perf_counter() - began) * task.n_values / part.size
 
 
 def _by_groups(method: NonLocal, task: Task) -> float:

@@ -1,6 +1,6 @@
 """Volumes and video: groups of similar patches across planes, one plane after another."""
 
-from epitomes.restoration.non_local.volumes.arrangement import ARRANGEMENTS, related, tried_on
+from epitomes.restoration.non_local.volumes.arrangement import ARRANGEMENTS, n_tried, related, tried_on
 from epitomes.restoration.non_local.volumes.method import chosen, cosine_dictionary, denoise_volume
 from epitomes.restoration.non_local.volumes.series import Series, denoise_series, pays, windows
 
@@ -11,6 +11,7 @@ __all__ = [
     "cosine_dictionary",
     "denoise_series",
     "denoise_volume",
+    "n_tried",
     "pays",
     "related",
     "tried_on",

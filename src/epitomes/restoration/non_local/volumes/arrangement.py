@@ -22,6 +22,7 @@ from epitomes.restoration.non_local.volumes.stream import Triple
 
 # Of tiles: in shallow ones deep patches do worse than in the whole, and out of small ones things move at once.
 PLANES, SIDE = 16, 96
+TILE = PLANES, SIDE, SIDE
 FRACTION, MOST = 0.5, 2  # of the volume that is tried, and largest number of tiles
 SHARE = 0.5  # of the noise that is added for the trial
 TRIAL = 7919  # beside the seed
@@ -104,7 +105,14 @@ def candidates(spacing: float | None) -> list[Arrangement]:
     return near
 
 
-def best_of(tiles: Iterable[Array], sigma: float, attempts: Sequence[Try], seed: int, sure: float = 0.0) -> int:
+def best_of(
+    tiles: Iterable[Array],
+    sigma: float,
+    attempts: Sequence[Try],
+    seed: int,
+    sure: float = 0.0,
+    advance: Callable[[], None] = lambda: None,
+) -> int:
     """Which attempt has the least error on held-out noise; the first if that is not worse by `sure` standard errors."""
     # Other numbers than those of simulated noise with the same seed, on which the trial would be deceived.
     rng, left = np.random.default_rng((seed, TRIAL)), list(range(len(attempts)))
@@ -114,7 +122,10 @@ def best_of(tiles: Iterable[Array], sigma: float, attempts: Sequence[Try], seed:
     for tile in tiles:
         extra = rng.standard_normal(tile.shape) * sigma
         noisier, other = tile + SHARE * extra, tile - extra / SHARE
-        errors = {k: np.square(attempts[k](noisier, sigma * float(np.hypot(1, SHARE))) - other) for k in left}
+        errors = {}
+        for k in left:
+            errors[k] = np.square(attempts[k](noisier, sigma * float(np.hypot(1, SHARE))) - other)
+            advance()
         for i, j in product(left, left):
             more = errors[i] - errors[j]
             sums[i, j], squares[i, j] = sums[i, j] + more.sum(), squares[i, j] + np.square(more).sum()
@@ -157,15 +168,20 @@ def tried_on(image: Array, most: int = MOST) -> Iterator[Array]:
 
 def tile_places(image: Array, most: int = MOST) -> list[tuple[slice, ...]]:
     """Where these tiles are."""
-    sides = PLANES, SIDE, SIDE
-    counts = [max(1, size // side) for size, side in zip(image.shape[:3], sides, strict=True)]
+    counts = [max(1, size // side) for size, side in zip(image.shape[:3], TILE, strict=True)]
     found = []
     for place in np.ndindex(*counts):
         if place[0] not in {counts[0] // 4, counts[0] // 2, 3 * counts[0] // 4}:
             continue  # variances of all tiles of a long clip would take too long
         corner = [k * size // n for k, size, n in zip(place, image.shape[:3], counts, strict=True)]
-        found.append(tuple(slice(at, at + side) for at, side in zip(corner, sides, strict=True)))
+        found.append(tuple(slice(at, at + side) for at, side in zip(corner, TILE, strict=True)))
     found.sort(key=lambda tile: float(np.var(image[tile], dtype=np.float64)))
-    wanted = min(most, len(found), max(1, round(FRACTION * image.size / image[found[-1]].size)))
+    wanted = min(n_tried(image.shape[:3], most), len(found))
     chosen = np.linspace(len(found) - 1, (len(found) - 1) // 2, wanted).astype(int)
     return [found[k] for k in dict.fromkeys(chosen)]
+
+
+def n_tried(shape: tuple[int, ...], most: int = MOST) -> int:
+    """How many tiles of a volume are tried, at most."""
+    voxels = float(np.prod(np.minimum(shape, TILE)))
+    return min(most, max(1, round(FRACTION * float(np.prod(shape)) / voxels)))

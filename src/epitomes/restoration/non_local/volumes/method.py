@@ -15,16 +15,18 @@ from epitomes.epitome import Epitome
 from epitomes.groups._bands import Slice
 from epitomes.noise.dct_blocks import cosines
 from epitomes.phi import flat
-from epitomes.restoration.method import Callback
+from epitomes.restoration.method import Callback, within
 from epitomes.restoration.non_local.colour import Turn, from_planar, to_planar
 from epitomes.restoration.non_local.passes import atoms_of, coding_patches
 from epitomes.restoration.non_local.volumes.arrangement import (
     ARRANGEMENTS,
     MOST,
     SURE,
+    TILE,
     Arrangement,
     best_of,
     candidates,
+    n_tried,
     tried_on,
 )
 from epitomes.restoration.non_local.volumes.motion import find_motion
@@ -35,6 +37,8 @@ from epitomes.restoration.non_local.volumes.stream import Plane, Stage, Triple, 
 FAR, CLOSE = 20, 12  # pixels: side of the squares by which motion is searched, on pilots and on estimates
 PILOT_COST = 0.2  # of the time of a stage
 HURRIED = 1  # tiles on which arrangements are tried for "fast"
+ATTEMPT_COST = 1.8  # of an arrangement that is tried, per voxel and relative to a stage
+N_STAGES = {"fast": 1.0, "balanced": 2.0, "best": 3.6}  # in units of their cost
 MOST_KEPT = 0.5  # share of the estimate before atoms
 
 
@@ -66,11 +70,13 @@ def denoise_volume(
     `planes` names an arrangement, or is "auto". Atoms are those of the epitome, whose patches have three axes; without
     one they are cosines.
     """
-    arrangement = chosen(image, sigma, planes, spacing, preset, seed, threads)
+    share = trial_share(shape_of(image), planes, spacing, preset)
+    arrangement = chosen(image, sigma, planes, spacing, preset, seed, threads, within(callback, 0.0, share))
     whole = measured(image, sigma, arrangement)
     stages = stages_of(preset, whole, shape_of(image), epitome)
     result = np.empty(image.shape, dtype)
-    noisy, advance = noisy_planes(image, sigma, whole), progress(stages, callback, f"{len(image)} planes")
+    noisy = noisy_planes(image, sigma, whole)
+    advance = progress(stages, within(callback, share, 1.0), f"{len(image)} planes")
     for k, plane in enumerate(stream(noisy, shape_of(image), whole, stages, threads, advance)):
         result[k] = from_planar(plane.current[:, None], whole.mean, sigma, whole.turn, image.shape[1:], dtype)
     return result, arrangement
@@ -90,14 +96,47 @@ def progress(stages: list[Stage], callback: Callback | None, words: str) -> Call
 
 
 def chosen(
-    image: Array, sigma: float, planes: str, spacing: float | None, preset: str, seed: int, threads: int | None
+    image: Array,
+    sigma: float,
+    planes: str,
+    spacing: float | None,
+    preset: str,
+    seed: int,
+    threads: int | None,
+    callback: Callback | None = None,
 ) -> Arrangement:
     """The arrangement that `planes` names, or with "auto" the one that suits a volume best."""
-    among = [each for each in candidates(spacing) if planes in ("auto", each.name)] or [ARRANGEMENTS[planes]]
+    among = _named(planes, spacing)
     attempts = [partial(attempt, arrangement=each, preset=preset, threads=threads) for each in among]
     if len(among) == 1:
         return among[0]
-    return among[best_of(tried_on(image, HURRIED if preset == "fast" else MOST), sigma, attempts, seed, SURE)]
+    tiles, total, done = tried_on(image, _most(preset)), len(among) * n_tried(shape_of(image), _most(preset)), 0
+
+    def advance() -> None:
+        nonlocal done
+        done += 1
+        if callback is not None:
+            callback(min(1.0, done / total), "comparing arrangements of planes")
+
+    return among[best_of(tiles, sigma, attempts, seed, SURE, advance)]
+
+
+def trial_share(shape: Triple, planes: str, spacing: float | None, preset: str) -> float:
+    """The share of the time that it takes to choose an arrangement, about; 0 where one is named."""
+    n = len(_named(planes, spacing))
+    if n == 1:
+        return 0.0
+    voxels = np.prod(np.minimum(shape, TILE)) * (1 + n_tried(shape, _most(preset))) / 2  # the second may be spared
+    trial = ATTEMPT_COST * n * (PILOT_COST + (1 if preset == "fast" else 2)) * voxels / np.prod(shape)
+    return float(trial / (trial + PILOT_COST + N_STAGES[preset]))
+
+
+def _named(planes: str, spacing: float | None) -> list[Arrangement]:
+    return [each for each in candidates(spacing) if planes in ("auto", each.name)] or [ARRANGEMENTS[planes]]
+
+
+def _most(preset: str) -> int:
+    return HURRIED if preset == "fast" else MOST
 
 
 def measured(image: Array, sigma: float, arrangement: Arrangement) -> Whole:

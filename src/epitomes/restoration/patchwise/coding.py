@@ -15,7 +15,7 @@ from epitomes.epitome import Epitome
 from epitomes.patches import Patches
 from epitomes.restoration.method import Callback
 
-ROWS_PER_BAND = 16_384  # patches whose codes are in memory at once: less than a second, so that progress moves
+ROWS_PER_BAND = 65_536  # patches whose codes are in memory at once
 
 EstimateRows = Callable[[Array, Array, Codes], Array]
 """From noisy rows `(b, m)`, their means `(b,)` and codes `(b, p)` to estimates `(b, m)`, means included."""

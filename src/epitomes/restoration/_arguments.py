@@ -26,7 +26,7 @@ from epitomes.restoration.planning import TINY
 METHODS = ("nonlocal", "paper")
 PRESETS = ("auto", "fast", "balanced", "best")
 MOST_COLOURS = 4  # a last axis that is no longer is hardly spatial
-LEAST_SAMPLE, SAMPLE_PER_SECOND = 2**20, 2**16  # pixels from which noise is estimated within a time limit
+LEAST_SAMPLE, SAMPLE_PER_SECOND = 2**18, 2**14  # pixels from which noise is estimated within a time limit
 LEAST_SIDE = 256  # pixels of such a sample
 LEAST_VALUES = 64  # of an image whose range says something about its noise
 UNIT, BYTE, WORD = 2.0, 255.0, 65535.0  # ranges of images: floats around [0, 1], and whole numbers

@@ -68,6 +68,7 @@ def test_the_likelihood_never_falls(
     assert fit.density.variance.min() >= 0.1
 
 
+@pytest.mark.slow
 def test_a_clip_with_lost_voxels_is_completed() -> None:
     """A stripe that moves: what one frame lacks, others show."""
     t, y, x = np.indices((10, 24, 24))

@@ -27,6 +27,7 @@ def objective(rows: Doubles, atoms: Doubles, lam: float) -> float:
     return float(0.5 * np.sum((rows - codes @ unit) ** 2, axis=1).mean() + lam * np.abs(codes).sum(axis=1).mean())
 
 
+@pytest.mark.slow
 def test_as_low_as_scikit_learn(rows: Doubles) -> None:
     learning = pytest.importorskip("sklearn.decomposition")
     peer = learning.MiniBatchDictionaryLearning(

@@ -69,6 +69,7 @@ def test_colours_and_an_estimated_level(clip: np.ndarray) -> None:
     np.testing.assert_array_equal(np.stack(list(found.frames)), expected.image)
 
 
+@pytest.mark.slow
 def test_what_needs_the_whole_clip(clip: np.ndarray) -> None:
     assert restore_frames(clip, SIGMA, method="paper") is None
     assert restore_frames(clip, SIGMA, method=NonLocal(planes="single")) is None
@@ -96,6 +97,7 @@ class TestFiles:
             np.testing.assert_array_equal(frames[key], clip[key])
         assert frames.head.metadata == read(file).metadata
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("suffix", [".mkv", ".mp4"])
     def test_the_file_of_the_whole_clip(
         self, file: Path, suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any

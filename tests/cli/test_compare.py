@@ -35,6 +35,17 @@ def test_a_table_and_a_page(noisy: Path, clean: np.ndarray, tmp_path: Path, run:
     assert code == 2 and "--overwrite" in err
 
 
+def test_a_dash_has_a_reason(tmp_path: Path, run: Run) -> None:
+    rng = np.random.default_rng(0)
+    levels = np.linspace(40, 200, 64)[:, None] + np.zeros(64)
+    write(tmp_path / "counts.png", rng.poisson(levels).clip(0, 255).astype(np.uint8))
+    page = tmp_path / "page.html"
+    code, out, _ = run("compare", tmp_path / "counts.png", "--methods", "fast", "--sigma", 1.5, "-o", page)
+    assert code == 0 and "–" in out.splitlines()[2]  # the level is wrong
+    assert "not estimated, because" in out and "--clean FILE" in out
+    assert "not estimated, because" in page.read_text(encoding="utf-8")
+
+
 def test_json(noisy: Path, run: Run) -> None:
     code, out, _ = run("compare", noisy, "--methods", "fast", "--sigma", 20, "--json")
     facts = json.loads(out)

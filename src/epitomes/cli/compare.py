@@ -127,8 +127,19 @@ def compare(
         "report": None if output is None else str(output),
     }
     lines = [f"{image}: {found.noise.describe()}", *_table(found)]
+    lines += _unknown(found)
     lines += [] if output is None else [f"page in {output}"]
     answer(Result("\n".join(lines), facts), json)
+
+
+def _unknown(found: Comparison) -> list[str]:
+    """Why the quality of some results is not estimated."""
+    if found.clean is not None or all(row[1] != "–" for row in found.rows):
+        return []
+    return [
+        "–: not estimated, because the noise is not white with one level, or the result contradicts that; "
+        "--clean FILE measures it"
+    ]
 
 
 def _table(found: Comparison) -> list[str]:
@@ -164,7 +175,7 @@ def _write(path: Path, found: Comparison, name: str, command: str, overwrite: bo
         table=Table(f"{what}; {white}", found.columns, found.rows),
         name=name,
         noise=found.noise.describe(),
-        notes=[f"{each.label}: {note}" for each in found.contenders for note in each.notes],
+        notes=[*(f"{each.label}: {note}" for each in found.contenders for note in each.notes), *_unknown(found)],
         command=command,
         overwrite=overwrite,
     )

@@ -6,6 +6,7 @@ at the pace so far, but no farther than the longest part: it moves every second,
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import time
@@ -144,7 +145,7 @@ def _moving(label: str, total: int, count: ProgressColumn) -> Iterator[Callback]
 def _clock(seconds: float | None) -> str:
     if seconds is None:
         return "-:--:--"
-    minutes, rest = divmod(int(seconds + 0.5), 60)
+    minutes, rest = divmod(math.ceil(seconds), 60)  # no "0 s left" while something is left
     return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"
 
 

@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from epitomes import kernels
 from epitomes.aggregate import Aggregator
+from epitomes.kernels import reference_patches
 from epitomes.patches import Patches
 
 
@@ -86,6 +88,26 @@ def test_blocks_do_not_change_bits(dtype) -> None:
             aggregator.add(first, rows[part], weights[part])
         images.append(aggregator.mean(patches.image, blend=0.3).tobytes())
     assert len(set(images)) == 1
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_sums_have_the_bits_of_one_patch_after_another(seed: int) -> None:
+    """Neighbours are added together, whatever the gaps of the support, the channels and the stride."""
+    rng = np.random.default_rng(seed)
+    shape = tuple(int(n) for n in rng.integers(5, 30, 2)) + ((), (2,), (3,))[seed % 3]
+    patch = tuple(int(rng.integers(1, min(n, 9) + 1)) for n in shape)
+    support = rng.random(patch) < 0.7
+    support.flat[0] = True
+    dtype = (np.float32, np.float64)[seed % 2]
+    patches = Patches(np.zeros(shape, dtype), patch, int(rng.integers(1, 4)), support=support)
+    rows = rng.standard_normal((len(patches), patches.patch_size)).astype(dtype)
+    weights = rng.random(len(patches)).astype(dtype)
+    total, weight, exact_total, exact_weight = np.zeros((4, patches.image.size))
+    starts = patches.starts(0, len(patches))
+    kernels.scatter(total, weight, starts, patches.offsets, rows, weights)
+    reference_patches.scatter(exact_total, exact_weight, starts, patches.offsets, rows, weights)
+    np.testing.assert_array_equal(total, exact_total)
+    np.testing.assert_array_equal(weight, exact_weight)
 
 
 @pytest.mark.parametrize(

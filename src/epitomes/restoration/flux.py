@@ -37,6 +37,9 @@ def with_fluxes(noisy: Array, estimate: Array, sigma: float) -> Array:
 
 def is_field(estimate: Array, sigma: float) -> bool:
     """Whether a denoised image shows bright objects on a flat background."""
+    level = np.median(estimate[::4, ::4])  # of the background, within a sigma, if this is a field
+    if not estimate.max() > level + (PEAK - 1) * sigma:  # most pictures are told at once
+        return False
     weight = _objects(estimate, sigma)
     background, objects = estimate[weight == 0], estimate[weight == 1]
     if not objects.size or weight.mean() > MOST_OBJECTS or not background.size:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -485,6 +485,7 @@ def _require_usable(epitome: Epitome) -> None:
         )
 
 
+@cache
 def shipped_epitome() -> Epitome:
     """The epitome used where none is given: twenty of 15 x 15 pixels, learned from natural images."""
     return natural(windows((20, 15, 15), (8, 8)))

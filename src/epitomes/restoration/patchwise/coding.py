@@ -38,7 +38,9 @@ def coded(
     coder = pursuit(residual=patches.patch_size * (factor * sigma) ** 2)
 
     def estimate(rows: Array, means: Array, codes: Codes) -> Array:
-        return np.asarray(codes @ dictionary.atoms + means[:, None], means.dtype)
+        found = np.asarray(codes @ dictionary.atoms, means.dtype)
+        found += means[:, None]
+        return found
 
     return averaged(patches, patches, coder, dictionary, estimate, blend, threads, callback)
 

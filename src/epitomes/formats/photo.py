@@ -65,7 +65,7 @@ def plain(picture: Image.Image) -> tuple[Pixels, Pixels | None, list[str]]:
         if picture.mode in ("CMYK", "YCCK"):
             raise unsupported(f"{picture.mode} colours", CMYK)
         raise unsupported(f"pixels of mode {picture.mode!r}")
-    pixels = np.array(picture)
+    pixels = np.asarray(picture)  # no copy
     if picture.mode not in ("LA", "RGBA"):
         return pixels, None, notes
     return *split_alpha(pixels, pixels.shape[-1] - 1), [*notes, ALPHA_KEPT]

@@ -42,6 +42,7 @@ _PALETTE = 3  # colour type
 _XMP = b"XML:com.adobe.xmp\x00\x00\x00\x00\x00"  # start of an iTXt chunk that is not compressed
 _METRES_PER_INCH = 0.0254
 _HEAD = 33  # signature and IHDR
+_LEVEL = 4  # of 9: two and a half times faster than 6, for 0.4 % more bytes
 
 
 def is_png(head: bytes) -> bool:
@@ -130,7 +131,7 @@ def _encoded(pixels: Pixels) -> bytes:
         codecs = library("imagecodecs", extra=None, what="PNG with 16 bits per colour")
         return bytes(codecs.png_encode(pixels))
     content = BytesIO()
-    Image.fromarray(pixels).save(content, "PNG")
+    Image.fromarray(pixels).save(content, "PNG", compress_level=_LEVEL)
     return content.getvalue()
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path, PurePath
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from epitomes.files import write_atomically
@@ -16,6 +18,9 @@ from epitomes.formats.folders import write_folder
 from epitomes.formats.picture import Picture, as_picture, guessed_axes
 from epitomes.formats.raw import RawInfo, as_mosaic
 from epitomes.formats.registry import BY_SUFFIX, STREAM, FolderFormat, Format, format_to_write, suffix_of
+
+_ENCODED_WHOLE = 2**20  # values: larger pictures are encoded in part, to find out whether a format can hold them
+_STRIP = 16  # pixels
 
 
 def write(path: str | os.PathLike[str], picture: Picture | ArrayLike, *, overwrite: bool = False) -> tuple[str, ...]:
@@ -96,7 +101,7 @@ def require_format(path: str | os.PathLike[str], picture: Picture | None = None)
         Name of the output file, or "-" for stdout.
     picture : Picture, optional
         A picture with the axes, shape and dtype of the result: the format must be able to hold it. It is encoded to
-        find out.
+        find out; of a large one, a strip down and a strip across.
 
     Raises
     ------
@@ -119,7 +124,22 @@ def require_format(path: str | os.PathLike[str], picture: Picture | None = None)
     if picture is not None and isinstance(kind, Format):
         if kind.name == "video" and picture.axes.startswith("T"):  # one frame tells what all of them would
             picture = replace(picture, pixels=picture.pixels[:1])
-        _encoded(kind, _fitted(picture, kind)[0])
+        for part in _strips(picture):
+            _encoded(kind, _fitted(part, kind)[0])
+
+
+def _strips(picture: Picture) -> Iterator[Picture]:
+    """Yield parts that a format can hold if it can hold the picture: with its height, and with its width."""
+    if picture.pixels.size <= _ENCODED_WHOLE or not {"Y", "X"} <= set(picture.axes):
+        yield picture
+        return
+    for letter in "XY":
+        cut, plain = (
+            (slice(None),) * axes.index(letter) + (slice(_STRIP),)
+            for axes in (picture.axes, picture.axes.replace("C", ""))
+        )
+        alpha = None if picture.alpha is None else np.ascontiguousarray(picture.alpha[plain])
+        yield replace(picture, pixels=np.ascontiguousarray(picture.pixels[cut]), alpha=alpha)
 
 
 def losses_of(picture: Picture, path: PurePath) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ PRESETS = ("auto", "fast", "balanced", "best")
 MOST_COLOURS = 4  # a last axis that is no longer is hardly spatial
 LEAST_SAMPLE, SAMPLE_PER_SECOND = 2**18, 2**14  # pixels from which noise is estimated within a time limit
 LEAST_SIDE = 256  # pixels of such a sample
+DEFECTS = 0.25  # share of such a sample in which impulses and stripes are looked for first
 LEAST_VALUES = 64  # of an image whose range says something about its noise
 UNIT, BYTE, WORD = 2.0, 255.0, 65535.0  # ranges of images: floats around [0, 1], and whole numbers
 
@@ -90,15 +91,18 @@ class Request:
             )
         return pixels
 
-    def sample(self, time: float | None) -> NDArray[Any]:
-        """The part of the image from which its noise is estimated: all of it, or its middle if there is little time."""
+    def sample(self, time: float | None, share: float = 1.0) -> NDArray[Any]:
+        """The part of the image from which its noise is estimated: all of it, or its middle if there is little time.
+
+        Defects are looked for in a smaller `share` of the part first.
+        """
         pixels, layout = self.pixels, self.layout
         if time is None or layout.spatial == 1:
             return pixels
         high, wide = layout.picture_shape[: layout.spatial][-2:]
-        area = max(LEAST_SAMPLE, time * SAMPLE_PER_SECOND) / max(1, math.prod(layout.stack_shape))
-        share = min(1.0, math.sqrt(area / (high * wide)))
-        sides = [min(side, max(LEAST_SIDE, round(share * side))) for side in (high, wide)]
+        area = share * max(LEAST_SAMPLE, time * SAMPLE_PER_SECOND) / max(1, math.prod(layout.stack_shape))
+        scale = min(1.0, math.sqrt(area / (high * wide)))
+        sides = [min(side, max(LEAST_SIDE, round(scale * side))) for side in (high, wide)]
         rows, columns = (slice((n - m) // 2, (n - m) // 2 + m) for n, m in zip((high, wide), sides, strict=True))
         canonical = layout.canonical(pixels)
         middle = canonical[..., rows, columns, :] if layout.channel_axis is not None else canonical[..., rows, columns]
@@ -115,7 +119,7 @@ class Request:
 
     def without_stripes(self, time: float | None = None) -> tuple[Request, tuple[str, ...]]:
         """The request without the offsets of its rows and columns, and a note; itself if there are none."""
-        layout, part = self.layout, self.sample(time)
+        layout, part = self.layout, self.sample(time, DEFECTS)
         found = find_stripes(part, channel_axis=layout.channel_axis, spatial=layout.spatial)
         if found.found and part.shape != self.given.shape:
             found = find_stripes(self.pixels, channel_axis=layout.channel_axis, spatial=layout.spatial)
@@ -131,7 +135,7 @@ class Request:
     def without_impulses(self, time: float | None = None) -> tuple[Request, tuple[str, ...]]:
         """The request with impulses replaced by their neighbours, and a note; itself if there are none."""
         layout = self.layout
-        part = self.sample(time)
+        part = self.sample(time, DEFECTS)
         found = find_impulses(part, channel_axis=layout.channel_axis, spatial=layout.spatial)
         if not found.mask.any():
             return self, ()

@@ -11,7 +11,7 @@ from PIL import Image
 from scipy.ndimage import gaussian_filter
 from skimage import data
 
-from epitomes import Noise, estimate_noise
+from epitomes import Noise, denoise, estimate_noise
 from epitomes.noise.correlated import measure_correlated
 from epitomes.noise.evidence import GREY_WEIGHTS, WEIGHTS, probability_of_noise
 
@@ -158,3 +158,28 @@ def test_profile_round_trip(tmp_path: object, rng: np.random.Generator) -> None:
     assert found.blocks is not None
     np.testing.assert_array_equal(again.blocks.power, found.blocks.power)
     assert again.describe() == found.describe()
+
+
+@pytest.mark.parametrize("name", ["astronaut", "chelsea"])
+def test_noise_that_the_channels_share_is_told_from_noise_of_each(name: str, rng: np.random.Generator) -> None:
+    clean = picture(name)
+    one = estimate_noise(clean + rng.normal(0, 17, (*clean.shape[:2], 1)), channel_axis=-1)
+    assert one.blocks is not None and one.level == pytest.approx(17, rel=0.1)
+    covariance = one.blocks.power[0, 4:, 4:].mean(axis=(0, 1))
+    assert covariance.min() > 0.9 * covariance.max()
+    each = estimate_noise(clean + rng.normal(0, 17, clean.shape), channel_axis=-1)
+    assert each.is_white and each.blocks is None
+
+
+def test_shared_noise_is_removed(rng: np.random.Generator) -> None:
+    clean = picture("astronaut")[:192, :192]
+    noisy = clean + rng.normal(0, 17, (*clean.shape[:2], 1))
+    errors = [np.mean((denoise(noisy, sigma, channel_axis=-1, preset="fast") - clean) ** 2) for sigma in (None, 17.0)]
+    assert errors[0] < 0.6 * errors[1]  # told as noise of each channel, most of it is left
+
+
+def test_colours_that_are_noisier_than_lightness_are_no_cloth() -> None:
+    found = {"flatter": -0.08, "typical": 0.69, "fast": -0.41, "half fine": -0.64, "half slow": -0.32}
+    found |= {"half middle": -0.37, "quiet": 0.29, "one hue": 0.42}
+    assert probability_of_noise(found | {"colour": 0.23}) > 0.5
+    assert probability_of_noise(found | {"colour": -0.1}) == 0

@@ -16,7 +16,7 @@ from epitomes.checks import Array
 from epitomes.colours import lightness_first
 from epitomes.noise.block_spectrum import BlockSpectrum
 from epitomes.noise.combine import Estimate
-from epitomes.noise.dct_blocks import SIDE
+from epitomes.noise.dct_blocks import ORDER, SIDE
 from epitomes.noise.doubts import Doubt
 from epitomes.noise.evidence import probability_of_noise
 from epitomes.noise.jpeg_noise import level_after_jpeg
@@ -50,6 +50,10 @@ CONTRARY, PALE, SURE = 0.5, -0.6, 0.7
 RESIZED, FINEST, FAST, PROBABLE = 0.8, -0.4, -0.2, 0.55
 THINNED, ALIKE, EVEN = 0.28, 0.15, 2.5
 FALLING, EVIDENT = -0.2, 0.8
+# White noise is one that the channels share, as of film and of cameras that smooth colours, if the finest frequencies
+# of every two of them go together so far, and it has this share of the level of flat blocks: otherwise it is texture.
+SHARED, PRESENT = 0.7, 0.5
+FINE = ORDER.reshape(SIDE, SIDE) >= 10
 JPEG_COLOURS = 1.4  # noise of colours in JPEG files over that of their flat blocks
 DISBELIEF, BELIEF = 0.2, 0.5  # probability of noise up to which nothing is removed, and from which all of it
 
@@ -72,7 +76,9 @@ def estimate_correlated(image: Array, white: Callable[[], Estimate], *, certain:
         return measured.estimate(1.0)
     if measured.looks_white:
         found = white()
-        return measured.estimate(1.0) if measured.contradicts(found.noise) else found
+        if measured.contradicts(found.noise):
+            return measured.estimate(1.0)
+        return measured.shared(found) if measured.is_shared(found.noise) else found
     trust = float(np.clip((measured.probability - DISBELIEF) / (BELIEF - DISBELIEF), 0, 1))
     return measured.estimate(trust) if trust else white()
 
@@ -139,6 +145,23 @@ class Measured:
             or (slope < FALLING and self.probability >= EVIDENT)
         )
 
+    def is_shared(self, white: Noise) -> bool:
+        """Whether the channels have one noise in common: `white`, but not one of its own for each."""
+        if self.spectrum.n_channels == 1 or white.gain.any():
+            return False
+        together = float(_correlations(self.spectrum.power[0, FINE].mean(axis=0)).min())
+        return together > SHARED and white.level > PRESENT * float(np.sqrt(np.mean(np.square(self.spectrum.sigma))))
+
+    def shared(self, white: Estimate) -> Estimate:
+        """White noise of each channel, with the correlations of the channels at each frequency."""
+        own = self.spectrum
+        sigma = np.broadcast_to(white.noise.sigma, own.n_channels)
+        power = (
+            _correlations(own.power) * np.outer(sigma, sigma) * 0.25 ** np.arange(own.n_scales).reshape(-1, 1, 1, 1, 1)
+        )
+        noise = Noise.from_blocks(BlockSpectrum(power=power, brightness=np.zeros(1), level=np.ones(1)))
+        return Estimate(replace(noise, interval=white.noise.interval, estimated=True), white.doubts)
+
     def with_white_luma(self, level: float) -> Measured:
         """The same with white noise of this level in lightness, as it was before JPEG, everywhere.
 
@@ -158,6 +181,12 @@ class Measured:
     def looks_white(self) -> bool:
         """Whether the finest frequencies hold so much noise that it may be white."""
         return self.evidence["finest"] > COLOURED
+
+
+def _correlations(covariance: Array) -> Array:
+    """Of covariances `(..., channels, channels)`."""
+    deviation = np.sqrt(np.maximum(np.einsum("...cc->...c", covariance), np.finfo(np.float64).tiny))
+    return np.asarray(covariance / (deviation[..., :, None] * deviation[..., None, :]))
 
 
 def measure_correlated(image: Array) -> Measured | None:

@@ -39,7 +39,8 @@ GREY_WEIGHTS = {
 # No noise grows faster than this towards low frequencies, unless it falls as fast towards high ones: it was blurred.
 MOST = {"half middle": 0.7, "half slow": 0.9, "half fine": 0.2}
 BLURRED = -1.1  # of "fast"
-# The colour differences of coloured fur and cloth go together. Those of noise may, where all else is evident.
+# The colour differences of coloured fur and cloth go together, and are weaker than their lightness. Those of noise may
+# go together where all else is evident.
 ONE_HUE, EVIDENT = 0.25, 0.95
 FLATTEST, FLAT, FLATTISH = 0.01, 0.05, 0.2  # shares of the blocks
 
@@ -73,7 +74,8 @@ def probability_of_noise(found: dict[str, float]) -> float:
         return 0.0
     weights = WEIGHTS if WEIGHTS.keys() - {CONSTANT} <= found.keys() else GREY_WEIGHTS
     probability = float(1 / (1 + np.exp(-sum(weight * found.get(name, 1.0) for name, weight in weights.items()))))
-    return 0.0 if found.get("one hue", 0.0) > ONE_HUE and probability < EVIDENT else probability
+    is_cloth = found.get("one hue", 0.0) > ONE_HUE and found["colour"] < 0
+    return 0.0 if is_cloth and probability < EVIDENT else probability
 
 
 def _correlation(covariance: Floats, one: int, other: int) -> float:

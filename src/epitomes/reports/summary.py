@@ -82,9 +82,10 @@ def find_doubts(data: ReportData) -> tuple[Doubt, ...]:
 def estimate_gain(data: ReportData) -> Gain | None:
     """Compute the estimated PSNR minus that of the noisy image, `10 log10(peak^2 / mean(sigma^2))`.
 
-    An estimate whose interval has no lower end says nothing.
+    An estimate whose interval has no lower end says nothing, nor one whose lower end is infinite: less was removed than
+    the noise that is assumed.
     """
-    if data.sure is None or data.level == 0 or data.sure.interval[0] == -math.inf:
+    if data.sure is None or data.level == 0 or not math.isfinite(data.sure.interval[0]):
         return None
     noisy = 20 * math.log10(data.sure.peak / data.level)
     return Gain(*(psnr - noisy for psnr in (data.sure.psnr, *data.sure.interval)))
@@ -144,7 +145,8 @@ def _noise(data: ReportData) -> Headline:
 def _gain(data: ReportData) -> Headline:
     gain = estimate_gain(data)
     if gain is None or data.sure is None:
-        return Headline("Estimated gain", "–", ("not estimated",))
+        contrary = data.sure is not None and data.sure.interval[0] == math.inf
+        return Headline("Estimated gain", "–", ("the noise model does not fit" if contrary else "not estimated",))
     if not math.isfinite(gain.value):
         return Headline("Estimated gain", f"> {gain.low:+.1f} dB", ("the error is too small to measure",))
     upper = f"{gain.high:+.1f} dB" if math.isfinite(gain.high) else "unknown"

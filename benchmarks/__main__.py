@@ -59,6 +59,7 @@ CLAIMS = {
 TOOLS = {
     "make-epitomes": "benchmarks.make_epitomes",
     "inpainting-pictures": "benchmarks.inpainting_pictures",
+    "noise-pictures": "benchmarks.noise_pictures",
 }
 BLAS_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 

@@ -119,7 +119,7 @@ def parser() -> argparse.ArgumentParser:
         type=words,
         default=(),
         metavar="A,B",
-        help="cases of real-noise, made-noise, volumes, clips and methods of table2 whose names begin so [default: all]",
+        help="cases of real-noise, made-noise, volumes, clips, and methods of table2, that begin so [default: all]",
     )
     return parser
 

@@ -71,3 +71,12 @@ def test_units_small_planes_and_bad_values() -> None:
     assert not find_stripes(noisy[:40]).found
     with pytest.raises(ValueError, match="finite"):
         find_stripes(np.full((80, 80), np.nan))
+
+
+def test_shading_along_columns_is_no_stripes(rng: np.random.Generator) -> None:
+    """A dark border and a slow rise, the same in every row, as the overscan of a CCD has them."""
+    x = np.arange(132)
+    profile = 750 + 900 / (1 + np.exp(-(x - 50) / 2.5)) + 25 / (1 + np.exp(-(x - 4) / 0.8)) + 0.3 * x
+    frame = profile + rng.normal(0, 0.5, (288, 132))
+    assert not find_stripes(frame).found
+    assert find_stripes(frame + rng.normal(0, 8, 132)).columns > 4

@@ -2,7 +2,8 @@
 
 An offset is the same along its whole line. So the differences between neighbouring lines have the same sign far to the
 left and far to the right, in nearly all lines; edges and texture of an image agree in a few lines only. The offsets are
-what fits the medians of these differences best, among offsets of the size that was found. Slow changes over many lines
+what fits the medians of these differences best, among offsets of the size that was found. An edge or shading along the
+lines agrees, too, but goes on in one direction; offsets go up and down. Slow changes over many lines
 are left in the image: shading looks the same.
 """
 
@@ -21,6 +22,9 @@ from epitomes.noise.planes import Floats
 
 PARTS = 4  # of every line, compared with each other
 AGREEMENT = 0.66  # share of the lines in which the parts must agree; chance gives 0.5
+# Share of the steps from line to line that go the other way than the last one: 2/3 where offsets are independent, 1/2
+# where they drift, less where an edge or shading runs along the lines.
+TURNING = 0.42
 MIN_SIDE = 64  # pixels: in smaller planes nothing is found
 EDGE = 4.0  # differences of lines beyond so many typical ones belong to the image
 NORMAL_MEDIAN = 0.6745  # of the absolute value of a standard normal variable
@@ -143,6 +147,12 @@ def find_stripes(image: ArrayLike, *, channel_axis: int | None = None, spatial: 
     return Stripes(offsets, rows=sizes[0], columns=sizes[1])
 
 
+def _turning(steps: Floats) -> float:
+    """How often a step goes the other way than the last one, of those that go anywhere."""
+    signs = np.sign(steps[steps != 0])
+    return float(np.mean(signs[1:] != signs[:-1])) if len(signs) > 1 else 0.0
+
+
 def _offsets(lines: NDArray[Any]) -> Floats | None:
     """The offset of every line; None if there are no stripes."""
     differences = np.diff(lines, axis=0)
@@ -151,6 +161,8 @@ def _offsets(lines: NDArray[Any]) -> Floats | None:
     if min(np.mean(parts[one] * parts[other] > 0) for one, other in apart) < AGREEMENT:
         return None
     steps = np.median(differences, axis=1)
+    if _turning(steps) < TURNING:
+        return None
     typical = float(np.median(np.abs(steps))) / NORMAL_MEDIAN
     error = max(float(np.median(np.abs(parts - steps))) / NORMAL_MEDIAN / np.sqrt(PARTS), typical / MOST_CERTAIN)
     size = np.sqrt(max(typical**2 - error**2, error**2) / 2)

@@ -21,9 +21,8 @@ from epitomes.groups.matching import Planar
 from epitomes.learn import Fit
 from epitomes.noise import BlockSpectrum
 from epitomes.restoration.contrast import contrast
-from epitomes.restoration.method import Callback, Estimate, within
+from epitomes.restoration.method import Callback, Estimate, float_type, within
 from epitomes.restoration.non_local.colour import from_planar, to_planar
-from epitomes.restoration.non_local.method import float_type
 from epitomes.restoration.non_local.outliers import denoised_beside, outliers_of
 from epitomes.restoration.patchwise.method import CORRELATED
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,13 +11,15 @@ from epitomes.layout import Layout, Place
 from epitomes.noise.stabilise import Stabilised
 from epitomes.restoration.method import Callback, Estimate, Method
 from epitomes.restoration.non_local import NonLocal
+from epitomes.restoration.non_local.across import is_deep
 from epitomes.restoration.non_local.outliers import outliers_of
 from epitomes.restoration.non_local.volumes import windows
 
 
 def parts_of(method: Method, layout: Layout) -> list[list[Place]]:
     """Pictures that may be denoised together: volumes that are neighbours along the first axis of the stack."""
-    joins = isinstance(method, NonLocal) and method.joins(layout.picture_shape, layout.channel_axis is not None)
+    across = method.across if isinstance(method, NonLocal) else None
+    joins = across is not None and across.joins and is_deep(layout.picture_shape[: layout.spatial])
     if not layout.stack_shape or not joins:
         return [[place] for place in layout.places()]
     times, *rest = layout.stack_shape
@@ -42,16 +45,17 @@ def joined_estimates(
     In this method it is decided whether time points are taken together, and how their planes are taken.
     """
     found = [even for even in evens.values() if even is not None and even.blocks is None]
-    if len(found) < max(2, len(evens)) or not isinstance(method, NonLocal):
+    if len(found) < max(2, len(evens)) or not isinstance(method, NonLocal) or method.across is None:
         return method, {}
     images, sigmas = [even.image for even in found], [even.sigma for even in found]
     if any(outliers_of(*each) is not None for each in zip(images, sigmas, strict=True)):
         return method, {}
     if "auto" in (method.times, method.planes):
-        method = method.for_series(images, sigmas, channels=channels, seed=seed, threads=threads)
-    if method.times != "joined":
+        planes, times = method.across.decided(images, sigmas, seed=seed, threads=threads)
+        method = replace(method, planes=planes, times=times)
+    if method.times != "joined" or method.across is None:
         return method, {}
-    estimates = method.run_series(images, sigmas, channels=channels, seed=seed, threads=threads, callback=callback)
+    estimates = method.across.run_series(images, sigmas, seed=seed, threads=threads, callback=callback)
     return method, dict(zip(evens, estimates, strict=True))
 
 

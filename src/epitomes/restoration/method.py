@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
 
 from epitomes.checks import Array
 from epitomes.epitome import Epitome
@@ -146,3 +148,8 @@ def within(callback: Callback | None, first: float, last: float) -> Callback | N
     if callback is None:
         return None
     return lambda fraction, stage: callback(first + (last - first) * fraction, stage)
+
+
+def float_type(image: Array) -> type[np.floating[Any]]:
+    """The type that holds estimates of an image."""
+    return np.float64 if image.dtype.itemsize > (4 if image.dtype.kind == "f" else 2) else np.float32

@@ -22,10 +22,9 @@ from epitomes.noise.planes import evenly_spaced
 from epitomes.restoration._arguments import Request
 from epitomes.restoration._plan import Plan
 from epitomes.restoration._restore import plan
-from epitomes.restoration.method import Callback, Method, within
+from epitomes.restoration.method import Callback, Method, float_type, within
 from epitomes.restoration.non_local import NonLocal
 from epitomes.restoration.non_local.colour import from_planar
-from epitomes.restoration.non_local.method import float_type
 from epitomes.restoration.non_local.outliers import MOST_RANGE
 from epitomes.restoration.non_local.volumes.arrangement import related
 from epitomes.restoration.non_local.volumes.method import (

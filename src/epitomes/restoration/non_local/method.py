@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 
@@ -18,22 +16,14 @@ from epitomes.noise import BlockSpectrum
 from epitomes.phi import GatherPhi, support_of, windows
 from epitomes.phi._windows import spatial_axes
 from epitomes.restoration.contrast import contrast
-from epitomes.restoration.method import Callback, Estimate, within
+from epitomes.restoration.method import Callback, Estimate, float_type, within
+from epitomes.restoration.non_local.across import AcrossPlanes, denoised_volume, is_deep
 from epitomes.restoration.non_local.colour import from_planar, to_planar
 from epitomes.restoration.non_local.correlated import COARSE_FILTER, Correlated, JointFilter
 from epitomes.restoration.non_local.outliers import denoised_beside, outliers_of
 from epitomes.restoration.non_local.passes import Pass, State, bounded
 from epitomes.restoration.non_local.presets import PRESETS, passes_of
-from epitomes.restoration.non_local.volumes import (
-    ARRANGEMENTS,
-    Series,
-    chosen,
-    cosine_dictionary,
-    denoise_series,
-    denoise_volume,
-    pays,
-    related,
-)
+from epitomes.restoration.non_local.volumes import ARRANGEMENTS
 from epitomes.restoration.patchwise.coding import coded
 from epitomes.restoration.patchwise.method import MOST_CONTRAST, precise, require_epitome, require_flag
 from epitomes.restoration.patchwise.strong_noise import (
@@ -172,7 +162,7 @@ class NonLocal:
                 f"{', channels last' if channels else ''}: use method='paper' for signals"
             )
         patch = self.starting_epitome.phi.patch_shape
-        if self._is_deep(spatial):
+        if self.across is not None and is_deep(spatial):
             if self.epitome is not None and any(side < width for side, width in zip(spatial, patch, strict=True)):
                 raise ValueError(
                     f"a volume of shape {spatial} is smaller than a patch of shape {patch}: use an epitome with "
@@ -232,7 +222,8 @@ class NonLocal:
             again = partial(self.run, blocks=blocks, channels=channels, seed=seed, threads=threads, callback=callback)
             return denoised_beside(outliers, image, sigma, channels, again, self.starting_epitome)
         if image.ndim - channels > 2:
-            return self._volume(image, sigma, blocks, channels, seed, threads, callback)
+            each = partial(self.run, sigma=sigma, blocks=blocks, channels=channels, seed=seed, threads=threads)
+            return denoised_volume(self.across, image, sigma, blocks, each, seed, threads, callback)
         epitome = self.starting_epitome
         passes = passes_of(self.preset) if self.passes is None else self.passes
         if blocks is not None:
@@ -279,141 +270,15 @@ class NonLocal:
         twice = stride == 1 and (is_strong(image, sigma) if self.multiscale is None else self.multiscale)
         return replace(self, stride=stride, multiscale=twice)
 
-    def _volume(
-        self,
-        image: Array,
-        sigma: float,
-        blocks: BlockSpectrum | None,
-        channels: bool,
-        seed: int,
-        threads: int | None,
-        callback: Callback | None,
-    ) -> Estimate:
-        """Denoise a volume or clip; under correlated noise, and if planes are unrelated, each plane by itself."""
-        alone = "its noise is correlated" if blocks is not None else ""
-        if self.planes == "auto" and not alone and self.epitome is None and not related(image, sigma):
-            alone = "neighbouring planes have little in common"
-        if not alone:
-            found, how = denoise_volume(
-                image,
-                sigma,
-                preset=self.preset,
-                planes=self.planes,
-                spacing=self.spacing,
-                epitome=self.epitome,
-                dtype=float_type(image),
-                seed=seed,
-                threads=threads,
-                callback=callback,
-            )
-            used = cosine_dictionary(how.coding.patch) if self.epitome is None else self.epitome
-            return Estimate(found, used, None, 0.0, how=how.words)
-        estimates = [
-            self.run(
-                plane,
-                sigma,
-                blocks=blocks,
-                channels=channels,
-                seed=seed,
-                threads=threads,
-                callback=within(callback, k / len(image), (k + 1) / len(image)),
-            )
-            for k, plane in enumerate(image)
-        ]
-        stack = np.stack([each.image for each in estimates])
-        notes = dict.fromkeys(note for each in estimates for note in each.notes)
-        return replace(estimates[0], image=stack, notes=tuple(notes), how=f"each plane by itself: {alone}")
-
-    def joins(self, shape: tuple[int, ...], channels: bool) -> bool:
-        """Return whether time points of such volumes may be denoised together.
-
-        Parameters
-        ----------
-        shape : tuple of int
-            Shape of one volume, channels last if there are any.
-        channels : bool
-            Whether the last axis holds channels.
-
-        Returns
-        -------
-        bool
-            False for images, with an epitome, and where `times` or `planes` is "single".
-        """
-        return self.times != "single" and self.epitome is None and self._is_deep(shape[: len(shape) - channels])
-
-    def for_series(
-        self, volumes: Sequence[Array], sigmas: Sequence[float], *, channels: bool, seed: int, threads: int | None
-    ) -> NonLocal:
-        """Return the method with `planes` and `times` decided, by trials on some time points of a series of volumes.
-
-        Parameters
-        ----------
-        volumes : sequence of ndarray
-            Volumes ``(planes, height, width)``, channels last if there are any.
-        sigmas : sequence of float
-            Standard deviation of the noise of each.
-        channels : bool
-            Whether the last axis holds channels.
-        seed : int
-            Decides the noise of the trials.
-        threads : int or None
-            Number of threads. It changes no bit of the result.
-
-        Returns
-        -------
-        NonLocal
-            The same method with these two settings.
-        """
-        first, sigma = volumes[0], sigmas[0]
-        if not self.joins(first.shape, channels):
-            return replace(self, times="single")
-        if self.planes == "auto" and not related(first, sigma):
-            return replace(self, planes="single", times="single")
-        arrangement = chosen(first, sigma, self.planes, self.spacing, self.preset, seed, threads)
-        joined = self.times == "joined" or pays(Series(volumes, sigmas), arrangement, self.preset, seed, threads)
-        return replace(self, planes=arrangement.name, times="joined" if joined else "single")
-
-    def run_series(
-        self,
-        volumes: Sequence[Array],
-        sigmas: Sequence[float],
-        *,
-        channels: bool = False,
-        seed: int = 0,
-        threads: int | None = None,
-        callback: Callback | None = None,
-    ) -> list[Estimate]:
-        """Denoise some time points of a series of volumes together.
-
-        Parameters
-        ----------
-        volumes, sigmas, channels, seed, threads : see `for_series`
-            The volumes and their noise.
-        callback : callable, optional
-            Called as ``callback(fraction, stage)``.
-
-        Returns
-        -------
-        list of Estimate
-            One for each time point.
-        """
-        arrangement = chosen(volumes[0], sigmas[0], self.planes, self.spacing, self.preset, seed, threads)
-        images = denoise_series(
-            Series(volumes, sigmas),
-            arrangement,
-            preset=self.preset,
-            dtype=float_type(volumes[0]),
-            threads=threads,
-            callback=callback,
+    @property
+    def across(self) -> AcrossPlanes | None:
+        """How groups are found across the planes of volumes; None if each plane is denoised by itself."""
+        flat = self.epitome is not None and len(self.epitome.phi.patch_shape) != 3
+        if self.planes == "single" or self.passes is not None or flat:
+            return None
+        return AcrossPlanes(
+            preset=self.preset, planes=self.planes, spacing=self.spacing, times=self.times, epitome=self.epitome
         )
-        how = f"{len(images)} time points together, {arrangement.words}"
-        return [Estimate(image, cosine_dictionary(arrangement.coding.patch), None, 0.0, how=how) for image in images]
-
-    def _is_deep(self, spatial: tuple[int, ...]) -> bool:
-        """Whether groups are found across planes."""
-        if len(spatial) < 3 or spatial[-3] < 2 or self.planes == "single" or self.passes is not None:
-            return False
-        return self.epitome is None or len(self.epitome.phi.patch_shape) == 3
 
     def _correlated(
         self,
@@ -459,11 +324,6 @@ class NonLocal:
             pilot[c, 0] = clean
             counts.append(atoms)
         return pilot, counts
-
-
-def float_type(image: Array) -> type[np.floating[Any]]:
-    """The type that holds estimates of an image."""
-    return np.float64 if image.dtype.itemsize > (4 if image.dtype.kind == "f" else 2) else np.float32
 
 
 def _require_usable(epitome: Epitome) -> None:

@@ -11,7 +11,9 @@ from scipy.fft import dct
 from scipy.ndimage import gaussian_filter
 
 from epitomes import denoise, restore
+from epitomes.layout import Layout
 from epitomes.restoration import NonLocal
+from epitomes.restoration._stack import parts_of
 from epitomes.restoration.non_local.volumes import windows
 from epitomes.restoration.non_local.volumes.arrangement import STILL
 from epitomes.restoration.non_local.volumes.method import Whole
@@ -111,8 +113,13 @@ def test_progress_rises_over_windows(rng: np.random.Generator) -> None:
 
 
 def test_what_may_be_joined() -> None:
-    assert NonLocal().joins((4, 16, 16), False) and not NonLocal().joins((16, 16), False)
-    assert not NonLocal(times="single").joins((4, 16, 16), False)
-    assert not NonLocal(planes="single").joins((4, 16, 16, 3), True)
+    def sizes(method: NonLocal, layout: Layout) -> list[int]:
+        return [len(part) for part in parts_of(method, layout)]
+
+    volumes = Layout.of((3, 4, 16, 16), None, 3)
+    assert sizes(NonLocal(), volumes) == [3]
+    assert sizes(NonLocal(), Layout.of((3, 16, 16), None, 2)) == [1, 1, 1]
+    assert sizes(NonLocal(times="single"), volumes) == [1, 1, 1]
+    assert sizes(NonLocal(planes="single"), Layout.of((2, 4, 16, 16, 3), -1, 3)) == [1, 1]
     with pytest.raises(ValueError, match="times"):
         NonLocal(times="together")

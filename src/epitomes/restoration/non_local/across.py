@@ -1,0 +1,123 @@
+"""Volumes, clips and their time series, as `NonLocal` takes them: across planes and time points, or one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from epitomes.checks import Array
+from epitomes.epitome import Epitome
+from epitomes.noise import BlockSpectrum
+from epitomes.restoration.method import Callback, Estimate, float_type, within
+from epitomes.restoration.non_local.volumes import (
+    Series,
+    chosen,
+    cosine_dictionary,
+    denoise_series,
+    denoise_volume,
+    pays,
+    related,
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AcrossPlanes:
+    """Settings of `NonLocal` for groups across planes and time points; volumes are `(planes, height, width[, c])`."""
+
+    preset: str
+    planes: str  # an arrangement, or "auto"
+    spacing: float | None
+    times: str  # "joined", "single" or "auto"
+    epitome: Epitome | None  # with three-dimensional patches; None: cosines
+
+    def run(
+        self, image: Array, sigma: float, *, seed: int, threads: int | None, callback: Callback | None
+    ) -> Estimate | None:
+        """Denoise a volume or clip with white noise; None if neighbouring planes have little in common."""
+        if self.planes == "auto" and self.epitome is None and not related(image, sigma):
+            return None
+        found, how = denoise_volume(
+            image,
+            sigma,
+            preset=self.preset,
+            planes=self.planes,
+            spacing=self.spacing,
+            epitome=self.epitome,
+            dtype=float_type(image),
+            seed=seed,
+            threads=threads,
+            callback=callback,
+        )
+        used = cosine_dictionary(how.coding.patch) if self.epitome is None else self.epitome
+        return Estimate(found, used, None, 0.0, how=how.words)
+
+    @property
+    def joins(self) -> bool:
+        """Whether time points may be denoised together."""
+        return self.times != "single" and self.epitome is None
+
+    def decided(
+        self, volumes: Sequence[Array], sigmas: Sequence[float], *, seed: int, threads: int | None
+    ) -> tuple[str, str]:
+        """`planes` and `times`, by trials on some time points of a series with noise of these levels."""
+        first, sigma = volumes[0], sigmas[0]
+        if not self.joins:
+            return self.planes, "single"
+        if self.planes == "auto" and not related(first, sigma):
+            return "single", "single"
+        arrangement = chosen(first, sigma, self.planes, self.spacing, self.preset, seed, threads)
+        joined = self.times == "joined" or pays(Series(volumes, sigmas), arrangement, self.preset, seed, threads)
+        return arrangement.name, "joined" if joined else "single"
+
+    def run_series(
+        self,
+        volumes: Sequence[Array],
+        sigmas: Sequence[float],
+        *,
+        seed: int,
+        threads: int | None,
+        callback: Callback | None,
+    ) -> list[Estimate]:
+        """Denoise some time points of a series of volumes together."""
+        arrangement = chosen(volumes[0], sigmas[0], self.planes, self.spacing, self.preset, seed, threads)
+        images = denoise_series(
+            Series(volumes, sigmas),
+            arrangement,
+            preset=self.preset,
+            dtype=float_type(volumes[0]),
+            threads=threads,
+            callback=callback,
+        )
+        how = f"{len(images)} time points together, {arrangement.words}"
+        return [Estimate(image, cosine_dictionary(arrangement.coding.patch), None, 0.0, how=how) for image in images]
+
+
+def is_deep(spatial: tuple[int, ...]) -> bool:
+    """Whether spatial axes of these lengths have planes to find groups across."""
+    return len(spatial) > 2 and spatial[-3] > 1
+
+
+def denoised_volume(
+    across: AcrossPlanes | None,
+    image: Array,
+    sigma: float,
+    blocks: BlockSpectrum | None,
+    each: Callable[..., Estimate],
+    seed: int,
+    threads: int | None,
+    callback: Callback | None,
+) -> Estimate:
+    """Denoise a volume or clip; each plane by itself, by `each`, if its noise is correlated or planes are unrelated."""
+    alone = "as asked for" if across is None else "its noise is correlated"
+    if across is not None and blocks is None:
+        found = across.run(image, sigma, seed=seed, threads=threads, callback=callback)
+        if found is not None:
+            return found
+        alone = "neighbouring planes have little in common"
+    n = len(image)
+    estimates = [each(plane, callback=within(callback, k / n, (k + 1) / n)) for k, plane in enumerate(image)]
+    stack = np.stack([each.image for each in estimates])
+    notes = dict.fromkeys(note for each in estimates for note in each.notes)
+    return replace(estimates[0], image=stack, notes=tuple(notes), how=f"each plane by itself: {alone}")

@@ -50,10 +50,19 @@ CONTRARY, PALE, SURE = 0.5, -0.6, 0.7
 RESIZED, FINEST, FAST, PROBABLE = 0.8, -0.4, -0.2, 0.55
 THINNED, ALIKE, EVEN = 0.28, 0.15, 2.5
 FALLING, EVIDENT = -0.2, 0.8
+# The channels have noise of their own, and of one kind, if lightness and both colour differences agree at the finest
+# frequencies within `ALIKE_CHANNELS`. A colour difference, which has hardly any texture, is then the best witness. It
+# shows noise if it does not grow towards low frequencies (`HALVED`, `STEEP`), other than the colours of objects. This
+# noise is not white if its finest frequencies are weaker than `FADED`, its level over brightness is not even
+# (`UNEVEN`), or what was found to be white has less than `LESS` of its level.
+ALIKE_CHANNELS = 1.25
+HALVED, STEEP = -0.35, -0.75
+FADED, UNEVEN, LESS = -0.3, 1.22, 0.85
 # White noise is one that the channels share, as of film and of cameras that smooth colours, if the finest frequencies
 # of every two of them go together so far, and it has this share of the level of flat blocks: otherwise it is texture.
 SHARED, PRESENT = 0.7, 0.5
 FINE = ORDER.reshape(SIDE, SIDE) >= 10
+COLOURS = 3
 JPEG_COLOURS = 1.4  # noise of colours in JPEG files over that of their flat blocks
 DISBELIEF, BELIEF = 0.2, 0.5  # probability of noise up to which nothing is removed, and from which all of it
 
@@ -69,6 +78,10 @@ def estimate_correlated(image: Array, white: Callable[[], Estimate], *, certain:
     measured = measure_correlated(image)
     if measured is None:
         return white()
+    witness = measure_colours(image) if measured.is_independent and not certain else None
+    if witness is not None and witness.is_noise_of_colours:
+        found = white()
+        return witness.estimate(1.0) if witness.is_other_than(found.noise) else found
     luma = level_after_jpeg(image)
     if luma is not None:
         measured = measured.with_white_luma(luma)
@@ -145,6 +158,29 @@ class Measured:
             or (slope < FALLING and self.probability >= EVIDENT)
         )
 
+    @property
+    def is_independent(self) -> bool:
+        """Whether every channel has noise of its own, and of one kind: any mixture of them is as noisy."""
+        if self.spectrum.n_channels != COLOURS:
+            return False
+        fine = self.spectrum.turned(lightness_first(COLOURS)).power[0, FINE].mean(axis=0)
+        deviations = np.sqrt(np.maximum(np.diagonal(fine), np.finfo(np.float64).tiny))
+        return bool(deviations.max() < ALIKE_CHANNELS * deviations.min())
+
+    @property
+    def is_noise_of_colours(self) -> bool:
+        """Whether this, measured on a colour difference, is noise, and not the colours of objects."""
+        return self.is_random and self.evidence["half middle"] < HALVED and self.evidence["fast"] > STEEP
+
+    def is_other_than(self, white: Noise) -> bool:
+        """Whether noise of a colour difference is not the `white` one that was found."""
+        level = self.spectrum.level
+        return not white.gain.any() and bool(
+            self.evidence["finest"] < FADED
+            or level.max() > UNEVEN * level.min()
+            or white.level < LESS * float(np.sqrt(np.mean(np.square(self.spectrum.sigma))))
+        )
+
     def is_shared(self, white: Noise) -> bool:
         """Whether the channels have one noise in common: `white`, but not one of its own for each."""
         if self.spectrum.n_channels == 1 or white.gain.any():
@@ -191,23 +227,37 @@ def _correlations(covariance: Array) -> Array:
 
 def measure_correlated(image: Array) -> Measured | None:
     """Measure the noise of `(height, width[, channels])`; None if the image has too few blocks to tell."""
+    return _measure(image, lightness_first(1 if image.ndim == 2 else image.shape[2]))
+
+
+def measure_colours(image: Array) -> Measured | None:
+    """Measure noise that every channel of `(height, width, 3)` has for itself, on the second colour difference."""
+    found = _measure(image, lightness_first(COLOURS)[-1:])
+    if found is None:
+        return None
+    own = found.spectrum
+    each = BlockSpectrum(power=own.power * np.eye(COLOURS), brightness=own.brightness, level=own.level)
+    return replace(found, spectrum=each, biased=False)
+
+
+def _measure(image: Array, turn: Array) -> Measured | None:
+    """Measure the mixtures of the channels that are the rows of `turn`."""
     if min(image.shape[:2]) < LEAST_SIDE:
         return None
     plane = standardise(image)
     if not 1 / LARGEST < plane.scale < LARGEST:
         return None
     planes = plane.pixels.reshape(*image.shape[:2], -1)
-    n = planes.shape[2]
-    turn = lightness_first(n)
     planar = np.einsum("ac,hwc->ahw", turn, planes).astype(np.float32)
     found = measure_scales(planar, planes.mean(axis=2).astype(np.float32))
     if found is None:
         return None
     level = np.sqrt(np.mean(np.square(found.curve.at(found.blocks.brightness))))
+    n = len(turn)
     power = np.stack(found.powers).reshape(-1, SIDE, SIDE, n, n)
     spectrum = BlockSpectrum(
         power=power * (level * plane.scale) ** 2,
         brightness=found.curve.brightness * plane.scale + plane.mean,
         level=found.curve.level / level,
     )
-    return Measured(spectrum.turned(turn.T), found.evidence, found.alive)
+    return Measured(spectrum if n == 1 else spectrum.turned(turn.T), found.evidence, found.alive)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from scipy.ndimage import gaussian_filter
 from skimage import data
 
 from epitomes import Noise, denoise, estimate_noise
-from epitomes.noise.correlated import measure_correlated
+from epitomes.noise.correlated import measure_colours, measure_correlated
 from epitomes.noise.evidence import GREY_WEIGHTS, WEIGHTS, probability_of_noise
 
 WHITE = (5.0, 15.0, 50.0)
@@ -183,3 +184,30 @@ def test_colours_that_are_noisier_than_lightness_are_no_cloth() -> None:
     found |= {"half middle": -0.37, "quiet": 0.29, "one hue": 0.42}
     assert probability_of_noise(found | {"colour": 0.23}) > 0.5
     assert probability_of_noise(found | {"colour": -0.1}) == 0
+
+
+@pytest.mark.parametrize("name", ["chelsea", "astronaut"])
+@pytest.mark.parametrize("made", [gamma_corrected, resized])
+def test_colours_are_the_witness_of_noise_under_texture(
+    name: str, made: Callable[..., tuple[np.ndarray, np.ndarray]], rng: np.random.Generator
+) -> None:
+    """The level is right, though the texture of lightness hides it, and so is what the noise is not: white."""
+    noisy, clean = made(picture(name), rng)
+    found = estimate_noise(noisy, channel_axis=-1)
+    assert found.blocks is not None
+    assert found.level == pytest.approx(np.std(noisy - clean), rel=0.12)
+
+
+def test_colours_limit_the_noise_of_lightness(rng: np.random.Generator) -> None:
+    """Of an image whose lightness has texture that looks like noise, as strong as the noise, and colours do not."""
+    texture = blurred_noise((256, 256, 1), 1.2, 15.0, rng)
+    noise = blurred_noise((256, 256, 3), 0.6, 15.0, rng)
+    measured = measure_correlated(100 + texture + noise)
+    colours = measure_colours(100 + texture + noise)
+    assert measured is not None and colours is not None
+    assert colours.spectrum.sigma == pytest.approx(np.full(3, 15.0), rel=0.15)
+    assert measured.spectrum.sigma.mean() > 1.2 * 15
+    limited = measured.limited_by(colours)
+    assert limited.spectrum.sigma == pytest.approx(np.full(3, 15.0), rel=0.18)
+    smooth = replace(colours, spectrum=colours.spectrum.times(0.5))  # as after a camera has smoothed colours
+    assert measured.limited_by(smooth) is measured

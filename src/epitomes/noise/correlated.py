@@ -21,7 +21,7 @@ from epitomes.noise.doubts import Doubt
 from epitomes.noise.evidence import probability_of_noise
 from epitomes.noise.jpeg_noise import level_after_jpeg
 from epitomes.noise.model import Noise
-from epitomes.noise.planes import standardise
+from epitomes.noise.planes import Floats, standardise
 from epitomes.noise.scales import measure_scales
 
 LEAST_SIDE = 32  # pixels
@@ -62,6 +62,7 @@ FADED, UNEVEN, LESS = -0.3, 1.22, 0.85
 # of every two of them go together so far, and it has this share of the level of flat blocks: otherwise it is texture.
 SHARED, PRESENT = 0.7, 0.5
 FINE = ORDER.reshape(SIDE, SIDE) >= 10
+LIGHTER, COARSE = 1.0, -0.25  # most noise of lightness over that of colours; growth of the latter's noise
 COLOURS = 3
 JPEG_COLOURS = 1.4  # noise of colours in JPEG files over that of their flat blocks
 DISBELIEF, BELIEF = 0.2, 0.5  # probability of noise up to which nothing is removed, and from which all of it
@@ -78,10 +79,12 @@ def estimate_correlated(image: Array, white: Callable[[], Estimate], *, certain:
     measured = measure_correlated(image)
     if measured is None:
         return white()
-    witness = measure_colours(image) if measured.is_independent and not certain else None
-    if witness is not None and witness.is_noise_of_colours:
+    witness = None if certain or image.ndim == 2 or image.shape[2] != COLOURS else measure_colours(image)
+    if witness is not None and measured.is_independent and witness.is_noise_of_colours:
         found = white()
         return witness.estimate(1.0) if witness.is_other_than(found.noise) else found
+    if witness is not None:
+        measured = measured.limited_by(witness)
     luma = level_after_jpeg(image)
     if luma is not None:
         measured = measured.with_white_luma(luma)
@@ -181,6 +184,28 @@ class Measured:
             or white.level < LESS * float(np.sqrt(np.mean(np.square(self.spectrum.sigma))))
         )
 
+    def limited_by(self, colours: Measured) -> Measured:
+        """The same with no more noise in lightness than noise of colours allows.
+
+        Demosaicking and cameras smooth colours more than lightness. Where the finest frequencies of colours are as
+        strong all the same, colours were not smoothed, and what is stronger in lightness is texture.
+        """
+        turn = lightness_first(COLOURS)
+        own, most = self.spectrum.turned(turn), LIGHTER**2 * colours.spectrum.power[..., 0, 0]
+        lightness = np.maximum(own.power[..., 0, 0], np.finfo(np.float64).tiny)
+        if (
+            not colours.is_random
+            or colours.evidence["half middle"] > COARSE
+            or ALIKE_CHANNELS**2 * most[0, FINE].mean() < lightness[0, FINE].mean()
+            or most.shape != lightness.shape
+        ):
+            return self
+        by = np.ones(own.power.shape[:-1])
+        by[..., 0] = np.sqrt(np.minimum(1, most / lightness))
+        limited = replace(own, power=own.power * by[..., :, None] * by[..., None, :])
+        spread = min(self.evidence["quiet"], colours.evidence["quiet"])  # texture spreads levels, too
+        return replace(self, spectrum=limited.turned(turn.T), evidence=self.evidence | {"quiet": spread})
+
     def is_shared(self, white: Noise) -> bool:
         """Whether the channels have one noise in common: `white`, but not one of its own for each."""
         if self.spectrum.n_channels == 1 or white.gain.any():
@@ -240,7 +265,7 @@ def measure_colours(image: Array) -> Measured | None:
     return replace(found, spectrum=each, biased=False)
 
 
-def _measure(image: Array, turn: Array) -> Measured | None:
+def _measure(image: Array, turn: Floats) -> Measured | None:
     """Measure the mixtures of the channels that are the rows of `turn`."""
     if min(image.shape[:2]) < LEAST_SIDE:
         return None

@@ -28,7 +28,9 @@ TURNING = 0.42
 MIN_SIDE = 64  # pixels: in smaller planes nothing is found
 EDGE = 4.0  # differences of lines beyond so many typical ones belong to the image
 NORMAL_MEDIAN = 0.6745  # of the absolute value of a standard normal variable
-MOST_CERTAIN = 3.0  # typical difference over its error: if it were larger, shading would count as stripes
+MOST_CERTAIN = 10.0  # typical difference over its error: if it were larger, shading would count as stripes
+SHORT = 8  # parts of every line, whose differences show how certain each step is
+ORDINARY, DISTRUST = 1.5, 4.0  # spread of the parts that chance explains, in its variance; what counts beyond it
 NAMES = ("rows", "columns")
 
 
@@ -164,9 +166,12 @@ def _offsets(lines: NDArray[Any]) -> Floats | None:
     if _turning(steps) < TURNING:
         return None
     typical = float(np.median(np.abs(steps))) / NORMAL_MEDIAN
-    error = max(float(np.median(np.abs(parts - steps))) / NORMAL_MEDIAN / np.sqrt(PARTS), typical / MOST_CERTAIN)
+    apart_from_all = np.stack([np.median(part, axis=1) for part in np.array_split(differences, SHORT, axis=1)]) - steps
+    chance = float(np.median(np.abs(apart_from_all))) / NORMAL_MEDIAN / np.sqrt(SHORT)
+    excess = np.maximum(np.square(apart_from_all).mean(axis=0) / SHORT - ORDINARY * chance**2, 0)  # edges of the image
+    error = max(chance, typical / MOST_CERTAIN)
     size = np.sqrt(max(typical**2 - error**2, error**2) / 2)
-    weight = np.where(np.abs(steps) < EDGE * typical, 1 / error**2, 0.0)
+    weight = np.where(np.abs(steps) < EDGE * typical, 1 / (error**2 + DISTRUST * excess), 0.0)
     # The normal equations, a matrix with three diagonals: its upper one and its main one.
     bands = np.zeros((2, len(lines)))
     bands[0, 1:] = -weight

@@ -54,8 +54,8 @@ class LSSC(Baseline):
     n_atoms : int, default: 512
         Number of atoms of the flat dictionary.
     bound : float, optional
-        Error up to which a group is coded, for each pixel and in variances of the noise. Default: 0.97, and down to 0.82
-        for faint noise.
+        Error up to which a group is coded, for each pixel and in variances of the noise. Default: 0.97, and less for
+        faint noise.
     strength : float, default: 2.0
         How strongly the codes of a group are shrunk to low rank, see `epitomes.groups.LowRank`. The authors do not do
         this: their method is ``strength=0`` with a bound of about 1.03, and 0.1 to 0.2 dB worse here.

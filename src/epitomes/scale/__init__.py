@@ -1,0 +1,6 @@
+"""Scale: images and collections that are larger than memory, on threads, processes or a cluster."""
+
+from epitomes.scale.executors import dask_executor, process_pool
+from epitomes.scale.tasks import Failure, run_tasks
+
+__all__ = ["Failure", "dask_executor", "process_pool", "run_tasks"]

@@ -1,0 +1,94 @@
+"""Where tasks run: processes of this machine, or the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable
+from concurrent.futures import Executor, ProcessPoolExecutor
+from functools import partial
+from typing import Any, cast
+
+from epitomes.checks import whole
+from epitomes.formats.errors import library
+
+
+def process_pool(workers: int, *, threads: int = 1) -> Callable[[], Executor]:
+    """Return a function that makes a pool of processes on this machine.
+
+    Parameters
+    ----------
+    workers : int
+        Number of processes.
+    threads : int, default: 1
+        Number of threads that each of them uses.
+
+    Returns
+    -------
+    callable
+        To be given to `run_tasks` as its executor: it can replace a pool whose worker died.
+
+    See Also
+    --------
+    dask_executor : The workers of a cluster.
+
+    Notes
+    -----
+    The processes are started afresh, not forked, so a script must call this below ``if __name__ == "__main__":``.
+
+    Examples
+    --------
+    >>> from epitomes.scale import process_pool
+    >>> make = process_pool(2)
+    >>> with make() as pool:  # doctest: +SKIP
+    ...     list(pool.map(abs, [-1, 2]))
+    [1, 2]
+    """
+    return partial(
+        ProcessPoolExecutor,
+        whole("workers", workers, least=1),
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=_limit_threads,
+        initargs=(whole("threads", threads, least=1),),
+    )
+
+
+def dask_executor(address: str) -> Executor:
+    """Return an executor that runs tasks on the workers of a Dask cluster.
+
+    Parameters
+    ----------
+    address : str
+        Address of the scheduler, such as ``"tcp://127.0.0.1:8786"``.
+
+    Returns
+    -------
+    Executor
+        To be given to `run_tasks`. Its method ``shutdown`` ends the connection, not the cluster.
+
+    Raises
+    ------
+    MissingExtraError
+        If Dask is not installed.
+
+    See Also
+    --------
+    process_pool : Processes of this machine.
+
+    Notes
+    -----
+    Dask sends tasks as pickles over TCP, without encryption or passwords unless the cluster is set up for TLS: keep
+    the scheduler on the loopback address or in a network that you trust.
+
+    Examples
+    --------
+    >>> from epitomes.scale import dask_executor
+    >>> executor = dask_executor("tcp://127.0.0.1:8786")  # doctest: +SKIP
+    """
+    distributed: Any = library("distributed", extra="dask", what="a cluster")
+    # A task is no pure function for Dask: two runs of one tile must be two tasks.
+    return cast(Executor, distributed.Client(address).get_executor(pure=False, retries=3))
+
+
+def _limit_threads(threads: int) -> None:
+    os.environ["EPITOMES_NUM_THREADS"] = str(threads)

@@ -4,16 +4,31 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Callable
 from concurrent.futures import Executor, ProcessPoolExecutor
-from functools import partial
+from dataclasses import dataclass
 from typing import Any, cast
 
 from epitomes.checks import whole
 from epitomes.formats.errors import library
 
 
-def process_pool(workers: int, *, threads: int = 1) -> Callable[[], Executor]:
+@dataclass(frozen=True)
+class ProcessPools:
+    """Makes pools of processes; see `process_pool`."""
+
+    workers: int
+    threads: int
+
+    def __call__(self) -> Executor:
+        return ProcessPoolExecutor(
+            self.workers,
+            mp_context=multiprocessing.get_context("spawn"),
+            initializer=_limit_threads,
+            initargs=(self.threads,),
+        )
+
+
+def process_pool(workers: int, *, threads: int = 1) -> ProcessPools:
     """Return a function that makes a pool of processes on this machine.
 
     Parameters
@@ -25,7 +40,7 @@ def process_pool(workers: int, *, threads: int = 1) -> Callable[[], Executor]:
 
     Returns
     -------
-    callable
+    ProcessPools
         To be given to `run_tasks` as its executor: it can replace a pool whose worker died.
 
     See Also
@@ -44,13 +59,7 @@ def process_pool(workers: int, *, threads: int = 1) -> Callable[[], Executor]:
     ...     list(pool.map(abs, [-1, 2]))
     [1, 2]
     """
-    return partial(
-        ProcessPoolExecutor,
-        whole("workers", workers, least=1),
-        mp_context=multiprocessing.get_context("spawn"),
-        initializer=_limit_threads,
-        initargs=(whole("threads", threads, least=1),),
-    )
+    return ProcessPools(whole("workers", workers, least=1), whole("threads", threads, least=1))
 
 
 def dask_executor(address: str) -> Executor:

@@ -104,7 +104,7 @@ def candidates(axes: int) -> list[tuple[int, ...]]:
 def require_tile(tile: int | tuple[int, ...], axes: int) -> tuple[int, ...]:
     """Check the sides of a tile that is given; one side stands for all axes."""
     sides = (tile,) * axes if isinstance(tile, int) else tuple(tile)
-    if len(sides) != axes or any(isinstance(side, bool) or not isinstance(side, int) or side < 1 for side in sides):
+    if len(sides) != axes or any(type(side) is not int or side < 1 for side in sides):
         raise ValueError(f"tile needs {axes} whole numbers above 0, got {tile!r}")
     for side in sides[-2:]:
         if side > SIDE and side % SIDE:

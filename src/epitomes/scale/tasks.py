@@ -222,20 +222,25 @@ class _Pool:
 
     def workers(self) -> int:
         """How many tasks run at once."""
-        if self._executor is None:
-            assert self._make is not None
-            self._executor = self._make()
-        known = getattr(self._executor, "_max_workers", None)  # of the pools of the standard library, loky and mpi4py
-        if isinstance(known, int):
-            return max(1, known)
-        cores = getattr(getattr(self._executor, "_client", None), "nthreads", None)  # Dask: workers come and go
-        return max(1, sum(cores().values())) if callable(cores) else os.cpu_count() or 1
+        return worker_count(self._executor or self._make)
 
     def close(self) -> None:
         """Shut down what was made here; tasks that have not begun never will."""
         if self._make is not None and self._executor is not None:
             self._executor.shutdown(wait=False, cancel_futures=True)
             self._executor = None
+
+
+def worker_count(executor: Workers) -> int:
+    """How many tasks run at once."""
+    if executor is None or executor is _threads:
+        return n_threads()
+    for name in ("workers", "_max_workers"):  # of our pools; of those of the standard library, loky and mpi4py
+        known = getattr(executor, name, None)
+        if isinstance(known, int):
+            return max(1, known)
+    cores = getattr(getattr(executor, "_client", None), "nthreads", None)  # Dask: workers come and go
+    return max(1, sum(cores().values())) if callable(cores) else os.cpu_count() or 1
 
 
 def _threads() -> Executor:

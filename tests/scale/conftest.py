@@ -10,9 +10,14 @@ import pytest
 
 @pytest.fixture(scope="session")
 def dask_client() -> Iterator[Any]:
-    """A cluster on the loopback address, without a dashboard."""
+    """A cluster on the loopback address, without a dashboard.
+
+    A task may kill two workers before it is given up, not four: on a busy machine each takes seconds to start.
+    """
     distributed = pytest.importorskip("distributed")
+    dask = pytest.importorskip("dask")
     with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
         distributed.LocalCluster(
             n_workers=2,
             threads_per_worker=1,

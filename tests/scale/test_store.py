@@ -194,7 +194,7 @@ class TestRefused:
 
     def test_outputs(self, tmp_path: Path) -> None:
         path = stored(tmp_path, grey())
-        with pytest.raises(ValueError, match="suffix .zarr"):
+        with pytest.raises(ValueError, match=r"suffix \.zarr"):
             denoise_store(path, tmp_path / "out.tif", LEVEL)
         with pytest.raises(FileExistsError, match="exists already"):
             denoise_store(path, path, LEVEL)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Iterator
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,63 +15,34 @@ from scale_cases import kills_on_three, kills_once, raises_on_three, slow_square
 from epitomes.scale import Failure, dask_executor, process_pool, run_tasks
 
 
-@contextmanager
-def dask_workers() -> Iterator[Executor]:
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address=None,
-            worker_dashboard_address=None,
-            memory_limit=None,
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client.get_executor(pure=False, retries=3)
+@pytest.fixture
+def executor(request: pytest.FixtureRequest) -> Any:
+    match request.param:
+        case "two threads":
+            return partial(ThreadPoolExecutor, 2)
+        case "two processes":
+            return process_pool(2)
+        case "dask":
+            return request.getfixturevalue("dask_client").get_executor(pure=False, retries=3)
+    return None
 
 
-@contextmanager
-def two_threads() -> Iterator[Executor]:
-    with ThreadPoolExecutor(2) as pool:
-        yield pool
+slow = [pytest.param(name, marks=pytest.mark.slow) for name in ("two processes", "dask")]
 
 
-@contextmanager
-def two_processes() -> Iterator[Callable[[], Executor]]:
-    yield process_pool(2)
-
-
-@contextmanager
-def default() -> Iterator[None]:
-    yield None
-
-
-EXECUTORS = [
-    default,
-    two_threads,
-    *(pytest.param(make, marks=pytest.mark.slow) for make in (two_processes, dask_workers)),
-]
-
-
-@pytest.mark.parametrize("make", EXECUTORS)
-def test_results_come_in_order_and_errors_are_named(make: Any) -> None:
-    with make() as executor:
-        assert list(run_tasks(slow_square, range(9), executor)) == [number**2 for number in range(9)]
-        found = list(run_tasks(raises_on_three, range(6), executor, retries=1))
+@pytest.mark.parametrize("executor", ["default", "two threads", *slow], indirect=True)
+def test_results_come_in_order_and_errors_are_named(executor: Any) -> None:
+    assert list(run_tasks(slow_square, range(9), executor)) == [number**2 for number in range(9)]
+    found = list(run_tasks(raises_on_three, range(6), executor, retries=1))
     failed = found.pop(3)
     assert found == [0, 1, 2, 4, 5]
     assert failed == Failure(3, 3, "ValueError: three is too much")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("make", [two_processes, dask_workers])
-def test_a_task_that_kills_is_named_and_the_others_are_kept(make: Any) -> None:
+@pytest.mark.parametrize("executor", slow, indirect=True)
+def test_a_task_that_kills_is_named_and_the_others_are_kept(executor: Any) -> None:
     began = time.monotonic()
-    with make() as executor:
-        found = list(run_tasks(kills_on_three, range(8), executor, retries=2))
+    found = list(run_tasks(kills_on_three, range(8), executor, retries=2))
     failed = found.pop(3)
     assert found == [0, 1, 2, 4, 5, 6, 7]
     assert isinstance(failed, Failure) and (failed.index, failed.item) == (3, 3) and "worker died" in failed.reason

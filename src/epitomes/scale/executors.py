@@ -6,10 +6,13 @@ import multiprocessing
 import os
 from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing.context import BaseContext
 from typing import Any, cast
 
 from epitomes.checks import whole
 from epitomes.formats.errors import library
+
+PRELOADED = ["epitomes.scale", "zarr"]
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,7 @@ class ProcessPools:
     def __call__(self) -> Executor:
         return ProcessPoolExecutor(
             self.workers,
-            mp_context=multiprocessing.get_context("spawn"),
+            mp_context=_context(),
             initializer=_limit_threads,
             initargs=(self.threads,),
         )
@@ -49,7 +52,8 @@ def process_pool(workers: int, *, threads: int = 1) -> ProcessPools:
 
     Notes
     -----
-    The processes are started afresh, not forked, so a script must call this below ``if __name__ == "__main__":``.
+    The processes are started afresh, not forked from this one, so a script must call this below
+    ``if __name__ == "__main__":``.
 
     Examples
     --------
@@ -97,6 +101,15 @@ def dask_executor(address: str) -> Executor:
     distributed: Any = library("distributed", extra="dask", what="a cluster")
     # A task is no pure function for Dask: two runs of one tile must be two tasks.
     return cast(Executor, distributed.Client(address).get_executor(pure=False, retries=3))
+
+
+def _context() -> BaseContext:
+    """Processes that begin without our threads, locks and open files; where that is possible, with libraries loaded."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(PRELOADED)  # a pool that replaces a broken one is ready at once
+    return context
 
 
 def _limit_threads(threads: int) -> None:

@@ -6,7 +6,6 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ from epitomes.scale.units import Units
 class StoreJob:
     """What all tiles of a job have in common. Workers get it with every tile: it is a few kilobytes."""
 
-    name: str  # the same for the same job, whichever process asks
+    name: str  # of this job and no other, whichever process asks
     source: str
     axes: str | None  # given by the user; None: as the file says
     series: int | str | None
@@ -80,8 +79,9 @@ def denoise_tile(job: StoreJob, task: TileTask) -> TileDone:
     noisy = units.read(task.place, task.tile.window)
     require_values(noisy)
     clean = plan_of(job, task.place, task.whole).run(noisy, threads=job.threads).image[task.tile.inner]
-    crc = write_window(Path(job.goal), "0", units, task.place, task.tile.core, clean)
-    return TileDone(task.index, crc)
+    part, index = stored_part(units, task.place, task.tile.core, clean)
+    _array(job.goal, 0, job.name)[index] = part
+    return TileDone(task.index, zlib.crc32(part.data))
 
 
 def plan_of(job: StoreJob, place: Place, whole: WholeImage | None) -> Plan:
@@ -90,9 +90,9 @@ def plan_of(job: StoreJob, place: Place, whole: WholeImage | None) -> Plan:
     return replace(plan, method=with_whole(plan.method, whole))
 
 
-def halve_part(goal: str, task: LevelTask) -> None:
+def halve_part(job: StoreJob, task: LevelTask) -> None:
     """Compute a part of a level from the one below it, by means of 2 x 2 pixels."""
-    below, here = (_array(goal, str(level)) for level in (task.level - 1, task.level))
+    below, here = (_array(job.goal, level, job.name) for level in (task.level - 1, task.level))
     source = (
         *task.part[:-2],
         *(
@@ -111,17 +111,10 @@ def require_values(pixels: Pixels) -> None:
         )
 
 
-def write_window(goal: Path, level: str, units: Units, place: Place, window: tuple[slice, ...], pixels: Pixels) -> int:
-    """Write a part of a unit, channels last; return the CRC-32 of its pixels as stored."""
-    part, index = stored_part(units, place, window, pixels)
-    _array(str(goal), level)[index] = part
-    return zlib.crc32(part.data)
-
-
-def crc_of(goal: Path, units: Units, task: TileTask) -> int:
+def crc_of(job: StoreJob, task: TileTask) -> int:
     """The CRC-32 of a tile as it is on disk."""
-    index = _index(units, units.window(task.place, task.tile.core))
-    return zlib.crc32(np.ascontiguousarray(_array(str(goal), "0")[index]).data)
+    index = _index(job.units, job.units.window(task.place, task.tile.core))
+    return zlib.crc32(np.ascontiguousarray(_array(job.goal, 0, job.name)[index]).data)
 
 
 def stored_part(
@@ -138,10 +131,10 @@ def _index(units: Units, window: Mapping[str, slice]) -> tuple[slice, ...]:
 
 
 @lru_cache(maxsize=4)
-def _array(goal: str, level: str) -> Any:
-    """An array of the directory that is written; opened once per process."""
+def _array(goal: str, level: int, name: str) -> Any:
+    """An array of the directory that a job writes; opened once per process."""
     zarr = library("zarr", extra="zarr", what="Zarr")
-    return zarr.open(store=zarr.storage.LocalStore(goal), mode="r+")[level]
+    return zarr.open(store=zarr.storage.LocalStore(goal), mode="r+")[str(level)]
 
 
 _jobs: dict[str, StoreJob] = {}

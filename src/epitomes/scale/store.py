@@ -8,6 +8,7 @@ size, executor and number of workers, and after a job was killed and went on.
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -213,10 +214,11 @@ def denoise_store(
     partial_goal = goal.with_name(f"{goal.name}.partial")
     total = len(settled.wholes) * n_tiles(settled.units.spatial, sides)
     name = fingerprint(image, chosen, settled, sides)
-    job = StoreJob(name, str(image.path), axes, series, str(partial_goal), chosen, settled.units.at_once, threads)
+    unique = f"{name} {secrets.token_hex(8)}"
+    job = StoreJob(unique, str(image.path), axes, series, str(partial_goal), chosen, settled.units.at_once, threads)
     with Journal(goal.with_name(f"{goal.name}.partial.jsonl"), name) as journal:
         levels = _begin(journal, image, partial_goal, sides, settled, resume)
-        resumed = len(_verified(journal, partial_goal, settled, sides))
+        resumed = len(_verified(journal, job, settled, sides))
         tell.start(resumed, total)
         failures: list[Failure] = []
         todo = (task for task in settled.tasks(sides) if task.index not in journal.done)
@@ -227,7 +229,7 @@ def denoise_store(
                 failures.append(replace(found, item=_where(settled.units, found.item)))
             tell("tiles", failed=len(failures))
         if not failures:
-            failures += _build_levels(partial_goal, image, levels, executor, tell)
+            failures += _build_levels(job, image, levels, executor, tell)
         if not failures:
             if goal.exists():
                 shutil.rmtree(goal)
@@ -285,17 +287,17 @@ def _ordered(image: StoredImage) -> tuple[int, ...]:
     return tuple(sides[letter] for letter in ORDER if letter in sides)
 
 
-def _verified(journal: Journal, goal: Path, settled: SettledStore, tile: tuple[int, ...]) -> dict[int, int]:
+def _verified(journal: Journal, job: StoreJob, settled: SettledStore, tile: tuple[int, ...]) -> dict[int, int]:
     """Drop those of the last tiles from the journal that are not on disk as it says; return the others."""
     last = {*list(journal.done)[-VERIFIED:]}
     if last:
         for task in islice(settled.tasks(tile), max(last) + 1):
-            if task.index in last and crc_of(goal, settled.units, task) != journal.done[task.index]:
+            if task.index in last and crc_of(job, task) != journal.done[task.index]:
                 del journal.done[task.index]
     return journal.done
 
 
-def _build_levels(goal: Path, image: StoredImage, levels: int, executor: Workers, tell: Teller) -> Iterator[Failure]:
+def _build_levels(job: StoreJob, image: StoredImage, levels: int, executor: Workers, tell: Teller) -> Iterator[Failure]:
     """Make the pyramid, one level after another."""
     info = image.metadata if isinstance(image.metadata, ZarrInfo) else None
     for level, shape in enumerate(level_shapes(_ordered(image), info)[:levels]):
@@ -304,9 +306,7 @@ def _build_levels(goal: Path, image: StoredImage, levels: int, executor: Workers
         parts = tiles_of(
             shape, (*(1,) * (len(shape) - 2), LEVEL_SIDE, LEVEL_SIDE), Support((0,) * len(shape), (1,) * len(shape))
         )
-        for found in run_tasks(
-            partial(halve_part, str(goal)), (LevelTask(level, part.core) for part in parts), executor
-        ):
+        for found in run_tasks(partial(halve_part, job), (LevelTask(level, part.core) for part in parts), executor):
             if isinstance(found, Failure):
                 yield found
         tell("levels")

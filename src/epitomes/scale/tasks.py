@@ -162,8 +162,11 @@ def _find_the_killer(
 ) -> None:
     """Repeat the tasks whose worker died one by one, so that a task that kills its worker is alone when it does."""
     wait([task.future for task in tasks])  # those that live elsewhere end well
-    pool.renew(tasks[0].error)
-    for task in tasks:
+    suspects = [task for task in tasks if task.died()]
+    if not pool.renew(tasks[0].error) and len(suspects) == 1:
+        suspects[0].deaths += 1  # a cluster has tried it on several workers, beside others that were well
+        return
+    for task in suspects:
         while task.died() and task.deaths <= retries:
             task.future = pool.submit(work, task.item)
             if not task.died():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from multiprocessing.context import BaseContext
 from typing import Any, cast
@@ -29,6 +29,16 @@ class ProcessPools:
             initializer=_limit_threads,
             initargs=(self.threads,),
         )
+
+
+@dataclass(frozen=True)
+class ThreadPools:
+    """Makes pools of threads of this process."""
+
+    workers: int
+
+    def __call__(self) -> Executor:
+        return ThreadPoolExecutor(self.workers, thread_name_prefix="epitomes-task")
 
 
 def process_pool(workers: int, *, threads: int = 1) -> ProcessPools:

@@ -20,7 +20,8 @@ SIDE = 512  # of a chunk; tiles are multiples of it, or smaller and chunks of th
 LEAST = 64  # side of the smallest tile
 MOST = 8192
 LEAST_DEEP = 16  # the same for volumes
-OVERHEAD = 1.35  # of the pixels that are read, over those that are written, up to which a tile is large enough
+OVERHEAD = 1.15  # of the pixels that are read, over those that are written, up to which a tile is large enough
+USUAL, USUAL_DEEP = 1024, 64  # side from which tiles are large enough
 
 
 class MemoryLimitError(ValueError):
@@ -74,7 +75,8 @@ class Room:
     def tile(self, memory: int | None, shared: bool) -> tuple[int, ...]:
         """The smallest tile that reads little more than it writes, or the largest that fits in memory."""
         sides = candidates(len(self.support.halo))
-        best = next((tile for tile in sides if self.overhead(tile) <= OVERHEAD), sides[-1])
+        usual = USUAL_DEEP if len(sides[0]) > 2 else USUAL
+        best = next((tile for tile in sides if tile[0] >= usual and self.overhead(tile) <= OVERHEAD), sides[-1])
         if memory is None or self.total(best, shared) <= memory:
             return best
         fitting = [tile for tile in sides if tile < best and self.total(tile, shared) <= memory]

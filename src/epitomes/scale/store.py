@@ -12,6 +12,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -27,6 +28,7 @@ from epitomes.formats.stored import StoredImage, open_stored, require_safe, suff
 from epitomes.noise import Noise
 from epitomes.restoration import Method, Plan
 from epitomes.restoration.whole_image import Support
+from epitomes.scale.executors import ThreadPools
 from epitomes.scale.job import LevelTask, StoreJob, TileDone, TileTask, crc_of, denoise_tile, halve_part
 from epitomes.scale.journal import Journal
 from epitomes.scale.memory import SIDE, Room, bytes_of, require_tile
@@ -203,7 +205,7 @@ def denoise_store(
     chosen = plan_for(image, sigma, noise, plan, method, preset, epitome)
     settled = settle_store(image, chosen, threads)
     room = Room(settled.plan, settled.units.shape, image.dtype, settled.support, _chunk_bytes(image), 1)
-    shared, workers = executor is None, 1 if is_cluster(executor) else worker_count(executor)
+    shared, workers = shares_memory(executor), 1 if is_cluster(executor) else worker_count(executor)
     room = replace(room, workers=workers)
     sides = room.tile(bound, shared) if tile is None else require_tile(tile, settled.units.at_once)
     if bound is not None and tile is not None and (needed := room.total(sides, shared)) > bound:
@@ -320,6 +322,11 @@ def _where(units: Units, task: TileTask) -> str:
 
 def _chunk_bytes(image: StoredImage) -> int:
     return int(np.prod(image.chunk)) * image.dtype.itemsize
+
+
+def shares_memory(executor: Workers) -> bool:
+    """Whether tasks run on threads of this process."""
+    return executor is None or isinstance(executor, (ThreadPools, ThreadPoolExecutor))
 
 
 def is_cluster(executor: Workers) -> bool:

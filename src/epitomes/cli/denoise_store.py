@@ -35,7 +35,9 @@ class ProgressForm(StrEnum):
 
 Memory = Annotated[
     str | None,
-    typer.Option(metavar="SIZE", help="most memory for all workers, such as 2G; sets the tile", rich_help_panel=SCALE),
+    typer.Option(
+        metavar="SIZE", help="most memory for all workers, such as 2G (it sets the tile)", rich_help_panel=SCALE
+    ),
 ]
 TileSide = Annotated[
     int | None,

@@ -159,7 +159,11 @@ def _result(result: StoreResult, file: Path, axes: str) -> Result:
         "seconds": result.seconds,
         "notes": list(result.notes),
     }
-    words = [plan.noise.describe(), plan.explain(), f"{result.n_tiles} tiles of {tile}"]
+    words = [
+        plan.noise.describe(),
+        plan.explain(),
+        f"{result.n_tiles} tile{'s' if result.n_tiles > 1 else ''} of {tile}",
+    ]
     if result.n_resumed:
         words.append(f"{result.n_resumed} of them from an interrupted job")
     return Result(f"{file} -> {result.path}: {', '.join(words)}, {result.seconds:.1f} s", facts)

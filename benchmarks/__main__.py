@@ -33,6 +33,7 @@ TABLES = {  # long: not part of `all`
     "ablation": "benchmarks.tables.ablation",
     "scale": "benchmarks.scale",
     "scale-volume": "benchmarks.scale_volume",
+    "scale-store": "benchmarks.scale_store",
     "real-noise": "benchmarks.real_noise.photos",
     "race-bm3d": "benchmarks.races.bm3d",
     "race-volume": "benchmarks.races.volume",

@@ -153,6 +153,24 @@ class Scale:
 
 
 @dataclass(frozen=True, kw_only=True)
+class StoreRun:
+    """An image that was denoised in tiles, from file to file."""
+
+    store: str  # the preset
+    megapixels: float
+    side: int
+    tile: int
+    halo: int
+    tiles: int
+    seconds: float
+    cpu_seconds: float  # of all processes
+    cpu_seconds_per_megapixel: float
+    seconds_per_megapixel_in_memory: float  # processor time, of a crop
+    peak_mb: float  # of all processes together
+    threads: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Claim:
     """A statement, as one number compared with another."""
 
@@ -179,7 +197,7 @@ class Environment:
     versions: dict[str, str]
 
 
-Row = Race | SequenceRace | Table | Ablation | Planted | Memory | Scale | Claim | Environment
+Row = Race | SequenceRace | Table | Ablation | Planted | Memory | Scale | StoreRun | Claim | Environment
 
 
 def environment(options: Options) -> Environment:

@@ -40,18 +40,19 @@ LAYERS = {
     "noise": 4,
     "validation": 4,
     "baselines": 7,
+    "scale": 8,
     "draw": 5,
     "formats": 5,
-    "paper": 8,
-    "cli": 9,
-    "demo": 9,
+    "paper": 9,
+    "cli": 10,
+    "demo": 10,
     "reports": 6,
-    "estimators": 9,
-    "adaptors": 9,
-    "notebook": 9,
-    "plot": 9,
-    "__main__": 10,
-    "__init__": 10,  # the public names: it may import anything, nothing may import it
+    "estimators": 10,
+    "adaptors": 10,
+    "notebook": 10,
+    "plot": 10,
+    "__main__": 11,
+    "__init__": 11,  # the public names: it may import anything, nothing may import it
 }
 
 # On one layer, but strangers: phi does not know how patches are coded, coders do not know where atoms come from,

@@ -10,6 +10,7 @@ from . import phi as phi
 from . import plot as plot
 from . import reports as reports
 from . import restoration as restoration
+from . import scale as scale
 from . import testing as testing
 from . import validation as validation
 from .dictionary import Dictionary as Dictionary

@@ -3,7 +3,7 @@
 A solver for an inverse problem alternates between the data and a prior. Where the step of the prior is a proximal
 operator, a denoiser can replace it (Venkatakrishnan, Bouman and Wohlberg, 2013). `Prior` is called with an image and
 sigma; `Proximal` has the interface of a proximal operator. Results are arrays of the library that the input came from:
-NumPy, PyTorch, JAX, or any with an array namespace. Gradients are not propagated.
+NumPy, PyTorch, JAX, or any with an array namespace. Gradients are not propagated. `denoise_lazy` takes Dask arrays.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from epitomes.layout import Layout
 from epitomes.learn import natural
 from epitomes.phi import windows
 from epitomes.restoration import Method, Patchwise, denoise
+from epitomes.scale.lazy import denoise_lazy
 
-__all__ = ["Prior", "Proximal"]
+__all__ = ["Prior", "Proximal", "denoise_lazy"]
 
 Denoiser = Callable[[NDArray[Any], float], ArrayLike]  # image, sigma -> image
 

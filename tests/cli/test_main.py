@@ -68,7 +68,7 @@ def test_options_under_headings(name: str) -> None:
     assert re.findall(r"^  (?:-\w, )?(--[\w-]+)", shown, re.MULTILINE)
     assert not re.search(r"x>=|<list|\{", shown)
     if name == "denoise":
-        assert headings == ["Arguments", "Noise", "Method", "Output", "Advanced"]
+        assert headings == ["Arguments", "Noise", "Method", "Output", "Scale", "Advanced"]
         assert shown.startswith("Usage: epitomes denoise [OPTIONS] FILES...\n")
         assert ";" not in shown
 

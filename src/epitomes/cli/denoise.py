@@ -28,7 +28,9 @@ from epitomes.cli.common import (
     require_goal,
 )
 from epitomes.cli.denoise_file import Job
+from epitomes.cli.denoise_store import Memory, ProgressForm, ProgressOption, Restart, StoreOptions, TileSide
 from epitomes.cli.errors import usage
+from epitomes.cli.executors import Cluster, Workers
 from epitomes.cli.help import ADVANCED, METHOD, OUTPUT, examples
 from epitomes.cli.noise_options import (
     Burst,
@@ -53,6 +55,7 @@ EXAMPLES = examples(
     "denoise shot1.png -o clean.png --burst 'shot*.png'",
     "denoise stack.tif -o clean.tif --axes ZYX --sigma 12 --preset best",
     "denoise 'scans/*.tif' -o clean --noise scanner.json --json",
+    "denoise slide.zarr -o clean.zarr --memory 2G --workers 4",
     "denoise - -o - < noisy.png > clean.png",
     "denoise noisy.png -o clean.png --method paper --save-model noisy.epitome",
 )
@@ -178,6 +181,12 @@ def denoise(
     ] = None,
     json: Json = False,
     overwrite: Overwrite = False,
+    memory: Memory = None,
+    workers: Workers = None,
+    cluster: Cluster = None,
+    tile: TileSide = None,
+    progress: ProgressOption = ProgressForm.bar,
+    restart: Restart = False,
     several: Annotated[
         bool | None,
         typer.Option(
@@ -226,9 +235,11 @@ def denoise(
 
     The noise is estimated from each file unless an option says what it is. The method is chosen by trials on tiles of
     the image, within the --time budget, unless --preset, --method or --model is given. Metadata is preserved if the
-    output format allows it.
+    output format allows it. OME-Zarr and TIFF images that are larger than memory are denoised in tiles, to OME-Zarr.
     """
     level = level_of(sigma)
+    store = StoreOptions(memory, tile, workers, cluster, progress, restart)
+    store.require()
     require_axes(axes)
     if not 0 <= keep <= 1:
         raise usage(f"--keep must be between 0 and 1, got {keep:g}")
@@ -302,9 +313,10 @@ def denoise(
         max_pixels=max_pixels,
         line=context.obj,
         names=images,
+        store=store,
     )
     goals[files[0]].parent.mkdir(exist_ok=True)
-    at_once = files_at_once(files, threads)
+    at_once = 1 if store.asked else files_at_once(files, threads)
     if at_once > 1:
         job = replace(job, threads=1)  # one file per core; the number of threads changes no bit
     each(files, job.run, done="denoised", json=json, aside=str(output) == STREAM, at_once=at_once)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from epitomes.cli.denoise_store import StoreOptions
     from epitomes.epitome import Epitome
     from epitomes.formats import Picture
     from epitomes.noise import Noise
@@ -52,11 +53,13 @@ class Job:
     max_pixels: int | None
     line: CommandLine
     names: list[Path]  # as typed
+    store: StoreOptions
 
     def run(self, file: Path) -> Result:
         """Denoise one file."""
         from epitomes.checks import as_dtype
         from epitomes.cli.denoise_clip import denoise_clip
+        from epitomes.cli.denoise_store import denoise_stored
         from epitomes.formats import write
         from epitomes.restoration import restore
         from epitomes.restoration.diagnosis import is_clip
@@ -65,8 +68,8 @@ class Job:
 
         goal = self.goals[file]
         require_picture_goal(goal, self.overwrite)
-        if (streamed := denoise_clip(self, file, goal)) is not None:
-            return streamed
+        if (done := denoise_clip(self, file, goal) or denoise_stored(self, file, goal)) is not None:
+            return done
         finite = self.mask is None
         picture = read_any(file, self.max_pixels, self.axes, series=self.series, finite=finite, missing=True)
         _require_room(file, goal, picture)

@@ -9,7 +9,8 @@ from typer.core import TyperCommand
 
 ARGUMENTS, OPTIONS = "Arguments", "Options"
 NOISE, METHOD, OUTPUT, ADVANCED = "Noise", "Method", "Output", "Advanced"  # values of rich_help_panel
-ORDER = (ARGUMENTS, OPTIONS, NOISE, METHOD, OUTPUT, ADVANCED)
+SCALE = "Scale"  # images larger than memory, and where tasks run
+ORDER = (ARGUMENTS, OPTIONS, NOISE, METHOD, OUTPUT, SCALE, ADVANCED)
 
 MOST_NAMES = 26  # characters in the column of names; a longer name has its own line
 RANGE = re.compile(r"(; |  \[)x>=\d+(\])")  # a least value, which typer appends

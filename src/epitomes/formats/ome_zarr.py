@@ -9,23 +9,24 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from epitomes.formats._limits import require_size
 from epitomes.formats.errors import ImageFileError, library
-from epitomes.formats.picture import Picture, Pixels, guessed_axes, ordered, require_numbers
+from epitomes.formats.picture import Metadata, Picture, Pixels, guessed_axes, ordered, require_numbers
 from epitomes.formats.units import FULL_NAMES, short
 
 MARKS = ("zarr.json", ".zgroup", ".zarray")  # every Zarr directory holds one of them
 
-_ORDER = "TCZYX"  # of the specification
+ORDER = "TCZYX"  # of the specification
 _TYPES = {"T": "time", "C": "channel", "Z": "space", "Y": "space", "X": "space"}
 _VERSIONS = {2: "0.4", 3: "0.5"}
-_SIDE = 512  # pixels, of a chunk and of the smallest level
+SIDE = 512  # pixels, of a chunk and of the smallest level
 _LEAST_CHUNK = 2**24  # values: a chunk may be larger than a small image
 _OURS = "epitomes"
 
@@ -44,55 +45,124 @@ class ZarrInfo:
     origin: tuple[float, ...]  # position of the first pixel
 
 
-def read_zarr(folder: Path, most: int) -> Picture:
-    """Read the first level of the first image of a group, or an array."""
+@dataclass(frozen=True, eq=False)
+class OpenedZarr:
+    """The first level of the first image of a group, or an array; its pixels have not been read."""
+
+    array: Any
+    axes: str  # as stored
+    meant: str  # in the order that they were written from: colours may have been last
+    spacing: dict[str, float]
+    units: dict[str, str]
+    info: ZarrInfo | None
+    notes: tuple[str, ...]
+
+
+class Described(Protocol):
+    """What a group says of its image; a `Picture` does."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def axes(self) -> str: ...
+
+    @property
+    def spacing(self) -> Mapping[str, float]: ...
+
+    @property
+    def units(self) -> Mapping[str, str]: ...
+
+    @property
+    def metadata(self) -> Metadata | None: ...
+
+
+def open_zarr(folder: Path) -> OpenedZarr:
+    """Read the metadata of an image."""
     zarr = library("zarr", extra="zarr", what="Zarr")
-    _require_inside(folder)
     found = zarr.open(store=zarr.storage.LocalStore(folder, read_only=True), mode="r")
-    attributes = json.loads(json.dumps(dict(found.attrs)))
-    version = found.metadata.zarr_format
     if hasattr(found, "shape"):
-        return _array(found, most)
+        return _array(found)
+    attributes = json.loads(json.dumps(dict(found.attrs)))
     scales = _multiscales(attributes)
     paths = [str(level["path"]) for level in scales["datasets"]]
     array = found[paths[0]]
-    pixels = _pixels(array, most)
     letters = _letters(scales["axes"])
     spacing, origin = _placed(letters, scales, scales["datasets"][0])
     units = {letter: short(str(axis.get("unit", ""))) for letter, axis in zip(letters, scales["axes"], strict=True)}
-    info = ZarrInfo(json.dumps(attributes), version, letters, pixels.shape, len(paths), origin)
+    version = found.metadata.zarr_format
+    info = ZarrInfo(json.dumps(attributes), version, letters, tuple(array.shape), len(paths), origin)
     others = sorted(set(found) - {path.split("/")[0] for path in paths})
-    notes = [f"it also holds {', '.join(others[:5])}, which is not read"] if others else []
-    if (first := attributes.get(_OURS, {}).get("axes", letters)) != letters and sorted(first) == sorted(letters):
-        pixels, letters = ordered(pixels, letters, first)  # colours were last
-    return Picture(pixels, letters, spacing, units, metadata=info, notes=tuple(notes))
+    notes = (f"it also holds {', '.join(others[:5])}, which is not read",) if others else ()
+    first = attributes.get(_OURS, {}).get("axes", letters)
+    meant = first if sorted(first) == sorted(letters) else letters
+    return OpenedZarr(array, letters, meant, spacing, units, info, notes)
+
+
+def read_zarr(folder: Path, most: int) -> Picture:
+    """Read the first level of the first image of a group, or an array."""
+    require_inside(folder)
+    found = open_zarr(folder)
+    pixels, letters = ordered(_pixels(found.array, most), found.axes, found.meant)
+    return Picture(pixels, letters, found.spacing, found.units, metadata=found.info, notes=found.notes)
 
 
 def write_zarr(picture: Picture, folder: Path) -> None:
     """Write a group of levels to an empty directory."""
     zarr = library("zarr", extra="zarr", what="Zarr")
-    pixels, axes = ordered(picture.pixels, picture.axes, _ORDER)
+    pixels, axes = ordered(picture.pixels, picture.axes, ORDER)
     info = picture.metadata if isinstance(picture.metadata, ZarrInfo) else None
     if info is not None and (info.shape != pixels.shape or info.axes != axes):
         info = None
     version = 3 if info is None else info.format
     levels = [np.ascontiguousarray(pixels)]
-    least, most = (_SIDE, 16) if info is None else (1, info.levels)
-    while len(levels) < most and min(levels[-1].shape[-2:]) > least:
-        levels.append(_halved(levels[-1]))
+    for _ in level_shapes(pixels.shape, info)[1:]:
+        levels.append(halved(levels[-1]))
     attributes = _described(picture, axes, version, len(levels), info)
     group = zarr.create_group(store=zarr.storage.LocalStore(folder), zarr_format=version, attributes=attributes)
     for number, level in enumerate(levels):
-        chunks = tuple(min(n, _SIDE) if letter in "YX" else 1 for n, letter in zip(level.shape, axes, strict=True))
-        more: dict[str, Any] = (
-            {"dimension_names": tuple(axes.lower())}
-            if version == 3
-            else {"chunk_key_encoding": {"name": "v2", "separator": "/"}}
-        )
-        group.create_array(str(number), data=level, chunks=chunks, **more)
+        chunks = tuple(min(n, SIDE) if letter in "YX" else 1 for n, letter in zip(level.shape, axes, strict=True))
+        group.create_array(str(number), data=level, chunks=chunks, **_naming(version, axes))
 
 
-def _require_inside(folder: Path) -> None:
+def create_zarr(
+    picture: Described, shape: tuple[int, ...], dtype: np.dtype[Any], folder: Path, chunk: Mapping[str, int]
+) -> int:
+    """Make a group whose levels hold no pixels yet, in the order of the specification; return how many there are.
+
+    `shape` is that of the axes of `picture`, `chunk` the side of a chunk by the letter of its axis, 1 for others.
+    """
+    zarr = library("zarr", extra="zarr", what="Zarr")
+    axes = "".join(letter for letter in ORDER if letter in picture.axes)
+    sides = tuple(shape[picture.axes.index(letter)] for letter in axes)
+    info = picture.metadata if isinstance(picture.metadata, ZarrInfo) else None
+    version = 3 if info is None else info.format
+    shapes = level_shapes(sides, info)
+    attributes = _described(picture, axes, version, len(shapes), info)
+    group = zarr.create_group(store=zarr.storage.LocalStore(folder), zarr_format=version, attributes=attributes)
+    for number, level in enumerate(shapes):
+        chunks = tuple(min(n, chunk.get(letter, 1)) for n, letter in zip(level, axes, strict=True))
+        group.create_array(str(number), shape=level, dtype=dtype, chunks=chunks, **_naming(version, axes))
+    return len(shapes)
+
+
+def level_shapes(shape: tuple[int, ...], info: ZarrInfo | None) -> list[tuple[int, ...]]:
+    """The shapes of the levels of an image: as many as its source had, or until one is small."""
+    least, most = (SIDE, 16) if info is None else (1, info.levels)
+    shapes = [tuple(shape)]
+    while len(shapes) < most and min(shapes[-1][-2:]) > least:
+        shapes.append((*shapes[-1][:-2], *(-(-n // 2) for n in shapes[-1][-2:])))
+    return shapes
+
+
+def _naming(version: int, axes: str) -> dict[str, Any]:
+    """How a version of the format names axes and chunks."""
+    if version == 3:
+        return {"dimension_names": tuple(axes.lower())}
+    return {"chunk_key_encoding": {"name": "v2", "separator": "/"}}
+
+
+def require_inside(folder: Path) -> None:
     """Refuse symbolic links: they could lead to any file of this computer."""
     for path in folder.rglob("*"):
         if path.is_symlink():
@@ -101,13 +171,13 @@ def _require_inside(folder: Path) -> None:
             )
 
 
-def _array(array: Any, most: int) -> Picture:
-    pixels = _pixels(array, most)
+def _array(array: Any) -> OpenedZarr:
     names = getattr(array.metadata, "dimension_names", None) or ()
     letters = "".join(str(name).upper() for name in names)
-    told = len(letters) == pixels.ndim == len(names) and set(letters) <= set(_ORDER)
-    axes = letters if told else guessed_axes(pixels.shape)
-    return Picture(pixels, axes, notes=() if told else (f"its axes have no names and are read as {axes}",))
+    told = len(letters) == array.ndim == len(names) and set(letters) <= set(ORDER)
+    axes = letters if told else guessed_axes(tuple(array.shape))
+    notes = () if told else (f"its axes have no names and are read as {axes}",)
+    return OpenedZarr(array, axes, axes, {}, {}, None, notes)
 
 
 def _multiscales(attributes: dict[str, Any]) -> dict[str, Any]:
@@ -124,7 +194,7 @@ def _letters(axes: list[dict[str, Any]]) -> str:
     letters: list[str] = []
     for axis in axes:
         name = str(axis.get("name", "")).upper()
-        meant = name if name in _ORDER else {"time": "T", "channel": "C"}.get(str(axis.get("type")), "Z")
+        meant = name if name in ORDER else {"time": "T", "channel": "C"}.get(str(axis.get("type")), "Z")
         free = [letter for letter in (meant, "Z", "T", "C") if letter and letter not in letters]
         letters.append(free[0] if free else "?")
     return "".join(letters)
@@ -154,7 +224,7 @@ def _pixels(array: Any, most: int) -> Pixels:
     return np.asarray(array[...])
 
 
-def _halved(pixels: Pixels) -> Pixels:
+def halved(pixels: Pixels) -> Pixels:
     """Average 2 x 2 pixels; an odd edge is doubled. Of 64-bit integers, which floats cannot hold, keep one in four."""
     if pixels.dtype.kind in "iu" and pixels.dtype.itemsize == 8:
         return pixels[..., ::2, ::2]
@@ -167,7 +237,7 @@ def _halved(pixels: Pixels) -> Pixels:
     return halved
 
 
-def _described(picture: Picture, axes: str, version: int, levels: int, info: ZarrInfo | None) -> dict[str, Any]:
+def _described(picture: Described, axes: str, version: int, levels: int, info: ZarrInfo | None) -> dict[str, Any]:
     """Return the attributes of the group: those of the source file, with the new axes, levels and spacing."""
     attributes: dict[str, Any] = {} if info is None else json.loads(info.attributes)
     origin = (0.0,) * len(axes) if info is None else info.origin
@@ -186,7 +256,7 @@ def _described(picture: Picture, axes: str, version: int, levels: int, info: Zar
     return {**attributes, _OURS: {"axes": picture.axes}}
 
 
-def _level(picture: Picture, axes: str, number: int, origin: tuple[float, ...]) -> dict[str, Any]:
+def _level(picture: Described, axes: str, number: int, origin: tuple[float, ...]) -> dict[str, Any]:
     """Return the scale and translation of a level. A mean of pixels lies in their middle."""
     scale, place = [], []
     for letter, start in zip(axes, origin, strict=True):

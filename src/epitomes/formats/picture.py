@@ -157,9 +157,7 @@ class Picture:
         >>> Picture(np.zeros((5, 8, 8)), "CYX").channel_axis is None
         True
         """
-        at = self.axes.find("C")
-        planes = at >= 0 and self.pixels.shape[at] == COLOURS and not self.separate
-        return at if at > self.axes.index("Y") or planes else None
+        return channel_axis_of(self.axes, self.pixels.shape, self.separate)
 
     @property
     def spatial(self) -> int:
@@ -179,15 +177,7 @@ class Picture:
         >>> Picture(np.zeros((5, 2, 8, 8)), "ZCYX").spatial
         2
         """
-        letters = self.axes if self.channel_axis is None else self.axes.replace("C", "")
-        if set(letters[-3:]) == set("ZYX") or letters.endswith("TYX"):
-            return 3
-        if letters.endswith("YX"):
-            return 2
-        late = next(letter for letter in letters[letters.index("Y") :] if letter not in "YX")
-        front = "".join(letter for letter in "TZC" if letter in letters)
-        better = f"{front}YX{'' if self.channel_axis is None else 'C'}"
-        raise ImageFileError(f"the axes {self.axes!r} have {late} after Y: transpose the pixels to {better!r} first")
+        return spatial_of(self.axes, self.channel_axis)
 
     @property
     def layout(self) -> Layout:
@@ -289,6 +279,26 @@ def guessed_axes(shape: tuple[int, ...]) -> str:
     colour = len(shape) > 2 and (shape[-1] <= MOST_COLOURS or shorter)
     usual = ("YX", "YXC", "ZYXC", "TZYXC") if colour else ("YX", "ZYX", "TZYX", "TCZYX")
     return next(axes for axes in usual if len(axes) == len(shape))
+
+
+def channel_axis_of(axes: str, shape: tuple[int, ...], separate: bool) -> int | None:
+    """The axis that holds the channels of one image; `Picture.channel_axis` says which that is."""
+    at = axes.find("C")
+    planes = at >= 0 and shape[at] == COLOURS and not separate
+    return at if at > axes.index("Y") or planes else None
+
+
+def spatial_of(axes: str, channel_axis: int | None) -> int:
+    """The number of spatial axes; `Picture.spatial` says which they are."""
+    letters = axes if channel_axis is None else axes.replace("C", "")
+    if set(letters[-3:]) == set("ZYX") or letters.endswith("TYX"):
+        return 3
+    if letters.endswith("YX"):
+        return 2
+    late = next(letter for letter in letters[letters.index("Y") :] if letter not in "YX")
+    front = "".join(letter for letter in "TZC" if letter in letters)
+    better = f"{front}YX{'' if channel_axis is None else 'C'}"
+    raise ImageFileError(f"the axes {axes!r} have {late} after Y: transpose the pixels to {better!r} first")
 
 
 def without_channel(shape: tuple[int, ...], axes: str) -> tuple[int, ...]:

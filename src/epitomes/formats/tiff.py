@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -35,6 +36,7 @@ _NOT_READ = {
 _RGB, _PALETTE, _CMYK, _YCBCR, _MOSAIC = 2, 3, 5, 6, 32803
 _EXACT = {1, 5, 8, 32773, 32946, 34925, 50000}  # none, LZW, Deflate, PackBits, LZMA, Zstandard
 _JPEG = 7
+_MOST_STORED = 2**44  # values of an image of which windows are read
 _LEAST_TILE = 2**22  # values: a tile may be larger than a small image
 _TAGS = (
     *(271, 272, 306, 315, 33432, 700, 33723, 34675),  # maker, date, copyright, XMP, IPTC, ICC
@@ -83,15 +85,7 @@ def read_tiff(file: BinaryIO, most: int, series: int | str | None = None) -> Pic
         raise ImageFileError("this is not a TIFF image: correct its suffix, or get another copy")
     require_pages(file)
     with tifffile.TiffFile(file, _multifile=False) as tiff:
-        if tiff.is_ome:
-            ome.require_harmless(tiff.pages[0].description)
-        if not tiff.series:
-            raise ImageFileError("this TIFF file holds no image: choose another file")
-        images = [
-            Series(i, str(each.name or ""), tuple(map(int, each.shape)), str(each.dtype or ""))
-            for i, each in enumerate(tiff.series)
-        ]
-        one = chosen(images, series)
+        images, one = _images(tiff, series)
         wanted = tiff.series[one.index]
         page = wanted.keyframe
         _require_readable(wanted, page, most)
@@ -106,6 +100,53 @@ def read_tiff(file: BinaryIO, most: int, series: int | str | None = None) -> Pic
         notes += told(images, one, "; a copy holds this one alone")
     several = tuple(images) if len(images) > 1 else ()
     return Picture(pixels, axes, spacing, units, alpha, info, notes=tuple(notes), series=several)
+
+
+@dataclass(frozen=True, eq=False)
+class OpenedTiff:
+    """One series of a file whose windows can be read; its pixels have not been."""
+
+    array: Any
+    axes: str
+    spacing: dict[str, float]
+    units: dict[str, str]
+    notes: tuple[str, ...]
+
+
+def open_tiff(path: Path, series: int | str | None = None) -> OpenedTiff:
+    """Open one series to read windows of it. The file stays open as long as the array is used."""
+    tifffile = library("tifffile", extra=None, what="TIFF")
+    zarr = library("zarr", extra="zarr", what="reading windows of TIFF images")
+    with path.open("rb") as file:
+        require_pages(file)
+    tiff = tifffile.TiffFile(path, _multifile=False)
+    images, one = _images(tiff, series)
+    wanted = tiff.series[one.index]
+    page = wanted.keyframe
+    _require_readable(wanted, page, _MOST_STORED)
+    changed = int(page.photometric) == _PALETTE or wanted.dtype == np.bool_ or any(map(int, page.extrasamples))
+    if changed or page.tags.valueof(_ORIENTATION, default=1) != 1:
+        raise unsupported("a palette, single bits, with transparency or turned", "read it whole, or convert it")
+    _, spacing, units = _described(tiff, wanted, page, one.index)
+    if wanted.dataoffset is not None:  # one piece: its only chunk would be the whole image
+        array: Any = tifffile.memmap(path, series=one.index, mode="r")
+    else:
+        array = zarr.open(wanted.aszarr(level=0), mode="r")
+    notes = told(images, one, "; a copy holds this one alone")
+    return OpenedTiff(array, _letters(wanted.axes), spacing, units, tuple(notes))
+
+
+def _images(tiff: Any, series: int | str | None) -> tuple[list[Series], Series]:
+    """All images of a file, and the one that is wanted."""
+    if tiff.is_ome:
+        ome.require_harmless(tiff.pages[0].description)
+    if not tiff.series:
+        raise ImageFileError("this TIFF file holds no image: choose another file")
+    images = [
+        Series(i, str(each.name or ""), tuple(map(int, each.shape)), str(each.dtype or ""))
+        for i, each in enumerate(tiff.series)
+    ]
+    return images, chosen(images, series)
 
 
 def _require_readable(series: Any, page: Any, most: int) -> None:

@@ -25,6 +25,7 @@ from epitomes.restoration.non_local import NonLocal
 from epitomes.restoration.patchwise import Patchwise
 from epitomes.restoration.planning import Trial
 from epitomes.restoration.restored import Restored
+from epitomes.restoration.whole_image import WholeImage
 
 UNCHANGED = "no noise was found, and the image is unchanged: pass sigma if there is noise to remove"
 
@@ -260,7 +261,9 @@ class Plan:
                         callback=within(tell, *_share(count, at, len(evens), len(planes))),
                     )
                     if even.blocks is None:
-                        found = replace(found, image=with_fluxes(even.image[plane], found.image, even.sigma))
+                        settled: WholeImage | None = getattr(method, "whole", None)
+                        kept = with_fluxes(even.image[plane], found.image, even.sigma, settled)
+                        found = replace(found, image=kept)
                     whole = found.image if plane == () else _placed(whole, plane, found.image, picture.shape)
                     first = replace(found, image=found.image[:0]) if first is None else first
                     notes += found.notes

@@ -17,6 +17,7 @@ from epitomes.restoration._plan import Plan
 from epitomes.restoration.non_local import AdaptPass, AtomsPass, FeedbackPass, NonLocal
 from epitomes.restoration.patchwise import Patchwise, Recipe
 from epitomes.restoration.planning import Trial
+from epitomes.restoration.whole_image import WholeImage
 
 FORMAT = "epitomes plan"
 VERSION = 1
@@ -29,7 +30,9 @@ NAMES: dict[str, type[Any]] = {
     "feedback pass": FeedbackPass,
     "adapt pass": AdaptPass,
     "trial": Trial,
+    "whole image": WholeImage,
 }
+OPTIONAL = "whole"  # field of methods that only parts of images need; files without it are read, too
 FIELDS = {field.name for field in dataclasses.fields(Plan)}
 
 Kind = TypeVar("Kind")
@@ -80,6 +83,8 @@ def _values(settings: Any) -> dict[str, Any]:
             "keep the code that makes the method"
         )
     values = {field.name: _value(getattr(settings, field.name)) for field in dataclasses.fields(settings)}
+    if values.get(OPTIONAL, 0) is None:
+        del values[OPTIONAL]
     return {"name": name, **values}
 
 
@@ -131,7 +136,8 @@ def _built(values: Any) -> Any:
     if kind is None:
         raise ValueError(f"unknown name {values.get('name')!r}, expected one of {', '.join(NAMES)}")
     given = {name: value for name, value in values.items() if name != "name"}
-    _require_names(str(values["name"]), given, {field.name for field in dataclasses.fields(kind)})
+    names = {field.name for field in dataclasses.fields(kind)}
+    _require_names(str(values["name"]), given, names if OPTIONAL in given else names - {OPTIONAL})
     return kind(**{name: _built(value) for name, value in given.items()})
 
 

@@ -21,6 +21,7 @@ from epitomes.restoration.non_local.across import AcrossPlanes, denoised_volume,
 from epitomes.restoration.non_local.colour import from_planar, to_planar
 from epitomes.restoration.non_local.correlated import COARSE_FILTER, Correlated, JointFilter
 from epitomes.restoration.non_local.outliers import denoised_beside, outliers_of
+from epitomes.restoration.non_local.parts import OUTLIERS, settled_whole, support_of_passes, turn_for
 from epitomes.restoration.non_local.passes import Pass, State, bounded
 from epitomes.restoration.non_local.presets import PRESETS, passes_of
 from epitomes.restoration.non_local.volumes import ARRANGEMENTS
@@ -33,6 +34,7 @@ from epitomes.restoration.patchwise.strong_noise import (
     multiscale_estimate,
     residual_feedback,
 )
+from epitomes.restoration.whole_image import Support, WholeImage
 
 PILOT_COST = 0.6  # of the time of a pass, for the progress shown
 PLANES = ("auto", *ARRANGEMENTS, "single")
@@ -74,6 +76,8 @@ class NonLocal:
     stride : int, optional
         Distance of the patches of the pilot: 2 takes a quarter of its time. Longer ones than 1 exclude `multiscale`,
         and filter correlated noise in one round. Default: 1, or 4 where passes follow and the noise is faint.
+    whole : WholeImage, optional
+        What parts of an image must know of the whole; `for_parts` makes it. None: images are denoised as a whole.
 
     See Also
     --------
@@ -111,6 +115,7 @@ class NonLocal:
     spacing: float | None = None
     times: str = "auto"
     stride: int | None = None
+    whole: WholeImage | None = None
 
     def __post_init__(self) -> None:
         one_of("preset", self.preset, PRESETS)
@@ -219,6 +224,8 @@ class NonLocal:
         """
         outliers = outliers_of(image, sigma)
         if outliers is not None:
+            if self.whole is not None:
+                raise ValueError(OUTLIERS)
             again = partial(self.run, blocks=blocks, channels=channels, seed=seed, threads=threads, callback=callback)
             return denoised_beside(outliers, image, sigma, channels, again, self.starting_epitome)
         if image.ndim - channels > 2:
@@ -228,8 +235,9 @@ class NonLocal:
         passes = passes_of(self.preset) if self.passes is None else self.passes
         if blocks is not None:
             return self._correlated(image, blocks, passes, epitome, seed, threads, callback)
-        mean = float(image.mean(dtype=np.float64))
-        turn = turn_of(image)
+        whole = self.whole
+        mean = float(image.mean(dtype=np.float64)) if whole is None else whole.mean
+        turn = turn_of(image) if whole is None else turn_for(whole, image)
         noisy = to_planar(image, mean, sigma, turn)
         settled = self.settled(image, sigma)
         stride, twice = settled.stride or 1, bool(settled.multiscale)
@@ -238,7 +246,7 @@ class NonLocal:
         if self.passes is None:
             passes = bounded(passes, atoms[0])  # the epitome adapts to the lightness
             total = PILOT_COST + sum(step.cost(image.size) for step in passes)
-        state, done = State.begin(noisy, pilot, epitome), PILOT_COST
+        state, done = State.begin(noisy, pilot, epitome, whole), PILOT_COST
         del pilot
         for number, step in enumerate(passes, start=1):
             part = within(callback, done / total, (done + step.cost(image.size)) / total)
@@ -264,11 +272,48 @@ class NonLocal:
         NonLocal
             The same method with these two settings.
         """
+        if self.whole is not None:
+            return replace(self, stride=self.whole.stride, multiscale=False)
         passes = passes_of(self.preset) if self.passes is None else self.passes
         faint = bool(passes) and not self.multiscale and contrast(image, sigma) > FAINT * sigma
         stride = self.stride or (FAINT_STRIDE if faint else 1)
         twice = stride == 1 and (is_strong(image, sigma) if self.multiscale is None else self.multiscale)
         return replace(self, stride=stride, multiscale=twice)
+
+    def for_parts(self, sample: Array, sigma: float, *, channels: bool) -> NonLocal:
+        """Return the method for parts of an image, which get the bits that they have in the whole.
+
+        Parameters
+        ----------
+        sample : ndarray
+            The image, or a sample of it, channels last if there are any.
+        sigma : float
+            Standard deviation of its noise.
+        channels : bool
+            Whether the last axis holds channels.
+
+        Returns
+        -------
+        NonLocal
+            The same method with what depends on the whole settled.
+
+        Raises
+        ------
+        ValueError
+            If a pixel depends on all others, as with the preset "best". It says what to use.
+        """
+        return replace(self, multiscale=False, whole=settled_whole(self, sample, sigma, channels))
+
+    def support(self) -> Support:
+        """Return which pixels around a part reach into it, once the method is settled.
+
+        Returns
+        -------
+        Support
+            Pixels along each axis, and the grid on which parts with these pixels must begin.
+        """
+        passes = passes_of(self.preset) if self.passes is None else self.passes
+        return support_of_passes(passes, self.starting_epitome, self.whole)
 
     @property
     def across(self) -> AcrossPlanes | None:
@@ -314,13 +359,16 @@ class NonLocal:
         most = MOST_CONTRAST * (CLOSE / factor if twice else 1.0)
         pilot, counts = np.empty_like(noisy), list[float]()
         for c, channel in enumerate(noisy[:, 0]):
-            fine, part = precise(channel, 1.0, most), within(callback, c / n, (c + 1) / n)
+            fine, level = precise(channel, 1.0, most), None
+            if self.whole is not None:
+                fine, level = self.whole.precise(channel, c), self.whole.levels[c]
+            part = within(callback, c / n, (c + 1) / n)
             if twice:
                 clean = multiscale_estimate(fine, 1.0, epitome, factor, threads, within(part, 0.0, MULTISCALE))
                 rest = within(part, MULTISCALE, 1.0)
                 clean, atoms = residual_feedback(fine, clean, 1.0, epitome, factor, 0.0, threads, rest)
             else:
-                clean, atoms = coded(fine, 1.0, epitome, factor, 0.0, threads, part, stride)
+                clean, atoms = coded(fine, 1.0, epitome, factor, 0.0, threads, part, stride, level=level)
             pilot[c, 0] = clean
             counts.append(atoms)
         return pilot, counts

@@ -24,6 +24,7 @@ from epitomes.patches import Patches
 from epitomes.phi import GatherPhi, Phi
 from epitomes.phi.description import describe
 from epitomes.restoration.contrast import contrast
+from epitomes.restoration.whole_image import WholeImage
 
 ROWS = 256  # of an image whose residual is averaged at once
 MOST_ATOMS = 20.0  # per patch: from there on an adapted epitome gains nothing
@@ -42,10 +43,13 @@ class State:
     current: Planar  # the last estimate
     epitome: Epitome
     contrast: float  # of the image, in units of the noise
+    part: bool = False  # of an image, not the whole
 
     @classmethod
-    def begin(cls, noisy: Planar, pilot: Planar, epitome: Epitome) -> State:
+    def begin(cls, noisy: Planar, pilot: Planar, epitome: Epitome, whole: WholeImage | None = None) -> State:
         """The state before the first pass."""
+        if whole is not None:
+            return cls(noisy, pilot, epitome, whole.contrast, part=True)
         return cls(noisy, pilot, epitome, clipped_contrast(noisy))
 
 
@@ -202,7 +206,7 @@ class FeedbackPass:
         patches = [fitted_patch(side, state) for side in self.patches]
         mean = Mean(len(patches), advance)
         for patch in patches:
-            errors = (mean_squares(y, u, patch) for y, u in zip(noisy, mixed, strict=True))
+            errors = (mean_squares(y, u, patch, part=state.part) for y, u in zip(noisy, mixed, strict=True))
             found = estimate(
                 mixed,
                 matching=_matching(self, patch, self.looseness * state.contrast),
@@ -246,18 +250,35 @@ def resized(phi: Phi, patch: Side) -> GatherPhi:
     return replace(describe(phi), patch_shape=patch).build()
 
 
-def mean_squares(first: NDArray[np.float32], second: NDArray[np.float32], patch: tuple[int, int]) -> Planar:
-    """The mean of `(first - second)^2` over every patch of `(planes, height, width)`, at the place of the patch."""
+def mean_squares(
+    first: NDArray[np.float32], second: NDArray[np.float32], patch: tuple[int, int], part: bool = False
+) -> Planar:
+    """The mean of `(first - second)^2` over every patch of `(planes, height, width)`, at the place of the patch.
+
+    Sums from the border on are faster; those of a `part` must not depend on where it begins.
+    """
     high, wide = patch
     planes, height, width = first.shape
     means = np.empty((planes, height - high + 1, width - wide + 1), np.float32)
     for top in range(0, means.shape[1], ROWS):
         rows = slice(top, min(top + ROWS, means.shape[1]) + high - 1)
         squares = np.square(first[:, rows] - second[:, rows], dtype=np.float64)
-        sums = np.pad(squares, ((0, 0), (1, 0), (1, 0))).cumsum(axis=1).cumsum(axis=2)
-        boxes = sums[:, high:, wide:] - sums[:, :-high, wide:] - sums[:, high:, :-wide] + sums[:, :-high, :-wide]
+        if part:
+            boxes = _summed(_summed(squares, high, axis=1), wide, axis=2)
+        else:
+            sums = np.pad(squares, ((0, 0), (1, 0), (1, 0))).cumsum(axis=1).cumsum(axis=2)
+            boxes = sums[:, high:, wide:] - sums[:, :-high, wide:] - sums[:, high:, :-wide] + sums[:, :-high, :-wide]
         means[:, top : top + ROWS] = boxes / (high * wide)
     return means
+
+
+def _summed(values: NDArray[np.float64], n: int, axis: int) -> NDArray[np.float64]:
+    """Sums of n neighbours along an axis, each added in order."""
+    lines = np.moveaxis(values, axis, 0)
+    total = lines[: len(lines) - n + 1].copy()
+    for k in range(1, n):
+        total += lines[k : len(lines) - n + 1 + k]
+    return np.moveaxis(total, 0, axis)
 
 
 def clipped_contrast(noisy: Planar) -> float:
@@ -270,8 +291,13 @@ def fitted_patch(side: int, state: State) -> tuple[int, int]:
 
     Detail that stands out of the noise is told apart by small patches; faint detail shows only in large ones.
     """
-    scaled = max(3, round(side * (2 / state.contrast) ** 0.2))
+    scaled = scaled_side(side, state.contrast)
     return min(scaled, state.noisy.shape[2]), min(scaled, state.noisy.shape[3])
+
+
+def scaled_side(side: int, contrast: float) -> int:
+    """The side of a patch for an image of this contrast."""
+    return max(3, round(side * float((2 / contrast) ** 0.2)))
 
 
 class Mean:

@@ -31,9 +31,13 @@ def coded(
     callback: Callback | None = None,
     stride: int = 1,
     pursuit: type[OLS] | type[OMP] = OLS,
+    level: float | None = None,
 ) -> tuple[Array, float]:
-    """Code every patch up to the noise and average the overlaps; also return the mean number of atoms per patch."""
-    patches = patches_of(pixels, epitome, stride)
+    """Code every patch up to the noise and average the overlaps; also return the mean number of atoms per patch.
+
+    `level` is the mean of the whole image, if the pixels are a part of one.
+    """
+    patches = patches_of(pixels, epitome, stride, level)
     dictionary = epitome.dictionary.astype(patches.image.dtype)
     coder = pursuit(residual=patches.patch_size * (factor * sigma) ** 2)
 
@@ -45,7 +49,7 @@ def coded(
     return averaged(patches, patches, coder, dictionary, estimate, blend, threads, callback)
 
 
-def patches_of(pixels: Array, epitome: Epitome, stride: int = 1) -> Patches:
+def patches_of(pixels: Array, epitome: Epitome, stride: int = 1, level: float | None = None) -> Patches:
     """The patches of the image, in the shape that the epitome codes: all, or those `stride` pixels apart."""
     patch = epitome.phi.patch_shape
     if pixels.ndim != len(patch):
@@ -54,7 +58,7 @@ def patches_of(pixels: Array, epitome: Epitome, stride: int = 1) -> Patches:
             f"{pixels.shape}: use an epitome whose patches have {pixels.ndim} axes"
         )
     steps = tuple(min(stride, side) for side in patch)  # longer ones would leave pixels out
-    return Patches(pixels, patch, stride=steps, support=getattr(epitome.phi, "support", None))
+    return Patches(pixels, patch, stride=steps, support=getattr(epitome.phi, "support", None), level=level)
 
 
 def averaged(

@@ -24,6 +24,7 @@ from epitomes.restoration.patchwise.strong_noise import (
     multiscale_estimate,
     residual_feedback,
 )
+from epitomes.restoration.whole_image import Support, WholeImage
 
 CORRELATED = 2.0  # levels of white noise that correlated noise of level 1 is taken for
 MOST_CONTRAST = 300  # range over sigma; beyond it float32 cannot tell the noise from the rounding of a pursuit's sums
@@ -49,6 +50,8 @@ class Patchwise:
         Whether to use patches of three scales, each coded twice: a step for strong noise that the paper does not have.
         Default: where the noise is stronger than in the paper's Table 1, relative to the contrast of the image, unless
         an epitome or a recipe is given.
+    whole : WholeImage, optional
+        What parts of an image must know of the whole; `for_parts` makes it. None: images are denoised as a whole.
 
     See Also
     --------
@@ -85,6 +88,7 @@ class Patchwise:
     residual_factor: float = RESIDUAL_FACTOR
     blend: float = 0.0
     multiscale: bool | None = None
+    whole: WholeImage | None = None
 
     def __post_init__(self) -> None:
         require_epitome(self.epitome)
@@ -175,12 +179,12 @@ class Patchwise:
         """
         image = as_floats("image", image)
         if not channels or len(self._patch_shape(image.shape[:-1])) == image.ndim:
-            return self._one(image, sigma if blocks is None else CORRELATED * sigma, seed, threads, callback)
+            return self._one(image, sigma if blocks is None else CORRELATED * sigma, 0, seed, threads, callback)
         n = image.shape[-1]
         levels = [sigma] * n if blocks is None else [CORRELATED * float(each) for each in blocks.sigma]
         parts = [
-            self._one(np.ascontiguousarray(image[..., c]), level, seed, threads, within(callback, c / n, (c + 1) / n))
-            for c, level in enumerate(levels)
+            self._one(picture, level, c, seed, threads, within(callback, c / n, (c + 1) / n))
+            for c, (picture, level) in enumerate(zip(np.moveaxis(image, -1, 0), levels, strict=True))
         ]
         atoms = sum(part.atoms_per_patch for part in parts) / n
         return Estimate(np.stack([part.image for part in parts], axis=-1), parts[0].epitome, parts[0].fit, atoms)
@@ -234,9 +238,64 @@ class Patchwise:
         watch = _watch(schedule.n_steps, callback)
         return schedule.learn(stacked_patches(pixels, schedule.start), seed=seed, threads=threads, callback=watch)
 
-    def _one(self, image: Array, sigma: float, seed: int, threads: int | None, callback: Callback | None) -> Estimate:
+    def for_parts(self, sample: Array, sigma: float, *, channels: bool) -> Patchwise:
+        """Return the method for parts of an image, which get the bits that they have in the whole.
+
+        Parameters
+        ----------
+        sample : ndarray
+            The image, or a sample of it, channels last if there are any.
+        sigma : float
+            Standard deviation of its noise.
+        channels : bool
+            Whether the last axis holds channels.
+
+        Returns
+        -------
+        Patchwise
+            The same method with what depends on the whole settled.
+
+        Raises
+        ------
+        ValueError
+            If a pixel depends on all others: where an epitome is learned, and with `multiscale`.
+        """
+        if self.epitome is None:
+            raise ValueError(
+                "the paper's method learns an epitome from the whole image, which does not work part by part: learn "
+                "one first, and give it as epitome"
+            )
+        if self.multiscale:
+            raise ValueError("patches of three scales reach across the whole image: leave out multiscale")
+        image = as_floats("sample", sample)
+        joint = not channels or len(self.epitome.phi.patch_shape) == image.ndim
+        pictures = [image] if joint else [np.ascontiguousarray(image[..., c]) for c in range(image.shape[-1])]
+        fine = [precise(picture, sigma, MOST_CONTRAST) for picture in pictures]
+        levels = tuple(float(each.mean(dtype=np.float64)) for each in fine)
+        double = tuple(each.dtype == np.float64 for each in fine)
+        return replace(self, whole=WholeImage(levels=levels, double=double))
+
+    def support(self) -> Support:
+        """Return which pixels around a part reach into it, once the method is settled.
+
+        Returns
+        -------
+        Support
+            Pixels along each axis, and the grid on which parts with these pixels must begin.
+        """
+        assert self.epitome is not None  # `for_parts` has seen to that
+        patch = self.epitome.phi.patch_shape
+        return Support(tuple(patch), (1,) * len(patch))
+
+    def _one(
+        self, image: Array, sigma: float, number: int, seed: int, threads: int | None, callback: Callback | None
+    ) -> Estimate:
+        """Denoise the picture of this number, of those that are coded by themselves."""
+        image = np.ascontiguousarray(image)
         factor, epitome, twice = self.residual_factor, self.epitome, self._uses_scales(image, sigma)
-        pixels = precise(image, sigma, MOST_CONTRAST * (CLOSE / factor if twice else 1.0))
+        pixels, level = precise(image, sigma, MOST_CONTRAST * (CLOSE / factor if twice else 1.0)), None
+        if self.whole is not None:
+            pixels, level = self.whole.precise(image, number), self.whole.levels[number]
         fit, first, source = None, None, pixels
         if epitome is None:
             schedule = self._recipe(pixels.shape).settle(pixels, sigma)
@@ -255,7 +314,7 @@ class Patchwise:
             clean = clean if first is None else blended(pixels, first, clean, sigma)
             clean, nonzeros = residual_feedback(pixels, clean, sigma, epitome, factor, self.blend, threads, rest)
         else:
-            clean, nonzeros = coded(pixels, sigma, epitome, factor, self.blend, threads, rest)
+            clean, nonzeros = coded(pixels, sigma, epitome, factor, self.blend, threads, rest, level=level)
         return Estimate(clean, epitome, fit, nonzeros)
 
     def _uses_scales(self, image: Array, sigma: float) -> bool:

@@ -1,0 +1,126 @@
+"""Where tasks run: processes of this machine, or the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import dataclass
+from multiprocessing.context import BaseContext
+from typing import Any, cast
+
+from epitomes.checks import whole
+from epitomes.formats.errors import library
+
+PRELOADED = ["epitomes.scale", "zarr"]
+
+
+@dataclass(frozen=True)
+class ProcessPools:
+    """Makes pools of processes; see `process_pool`."""
+
+    workers: int
+    threads: int
+
+    def __call__(self) -> Executor:
+        return ProcessPoolExecutor(
+            self.workers,
+            mp_context=_context(),
+            initializer=_limit_threads,
+            initargs=(self.threads,),
+        )
+
+
+@dataclass(frozen=True)
+class ThreadPools:
+    """Makes pools of threads of this process."""
+
+    workers: int
+
+    def __call__(self) -> Executor:
+        return ThreadPoolExecutor(self.workers, thread_name_prefix="epitomes-task")
+
+
+def process_pool(workers: int, *, threads: int = 1) -> ProcessPools:
+    """Return a function that makes a pool of processes on this machine.
+
+    Parameters
+    ----------
+    workers : int
+        Number of processes.
+    threads : int, default: 1
+        Number of threads that each of them uses.
+
+    Returns
+    -------
+    ProcessPools
+        To be given to `run_tasks` as its executor: it can replace a pool whose worker died.
+
+    See Also
+    --------
+    dask_executor : The workers of a cluster.
+
+    Notes
+    -----
+    The processes are started afresh, not forked from this one, so a script must call this below
+    ``if __name__ == "__main__":``.
+
+    Examples
+    --------
+    >>> from epitomes.scale import process_pool
+    >>> make = process_pool(2)
+    >>> with make() as pool:  # doctest: +SKIP
+    ...     list(pool.map(abs, [-1, 2]))
+    [1, 2]
+    """
+    return ProcessPools(whole("workers", workers, least=1), whole("threads", threads, least=1))
+
+
+def dask_executor(address: str) -> Executor:
+    """Return an executor that runs tasks on the workers of a Dask cluster.
+
+    Parameters
+    ----------
+    address : str
+        Address of the scheduler, such as ``"tcp://127.0.0.1:8786"``.
+
+    Returns
+    -------
+    Executor
+        To be given to `run_tasks`. Its method ``shutdown`` ends the connection, not the cluster.
+
+    Raises
+    ------
+    MissingExtraError
+        If Dask is not installed.
+
+    See Also
+    --------
+    process_pool : Processes of this machine.
+
+    Notes
+    -----
+    Dask sends tasks as pickles over TCP, without encryption or passwords unless the cluster is set up for TLS: keep
+    the scheduler on the loopback address or in a network that you trust.
+
+    Examples
+    --------
+    >>> from epitomes.scale import dask_executor
+    >>> executor = dask_executor("tcp://127.0.0.1:8786")  # doctest: +SKIP
+    """
+    distributed: Any = library("distributed", extra="dask", what="a cluster")
+    # A task is no pure function for Dask: two runs of one tile must be two tasks.
+    return cast(Executor, distributed.Client(address).get_executor(pure=False, retries=3))
+
+
+def _context() -> BaseContext:
+    """Processes that begin without our threads, locks and open files; where that is possible, with libraries loaded."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(PRELOADED)  # a pool that replaces a broken one is ready at once
+    return context
+
+
+def _limit_threads(threads: int) -> None:
+    os.environ["EPITOMES_NUM_THREADS"] = str(threads)

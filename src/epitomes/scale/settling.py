@@ -1,0 +1,126 @@
+"""What is settled before any tile: noise, method, and what tiles must know of the picture that they are parts of."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from epitomes.epitome import Epitome
+from epitomes.formats.stored import StoredImage
+from epitomes.layout import Place
+from epitomes.noise import Noise, estimate_noise
+from epitomes.noise.profile import values_of_noise
+from epitomes.restoration import Method, NonLocal, Plan, as_method
+from epitomes.restoration.parts import for_picture, require_local, settle
+from epitomes.restoration.whole_image import Support, WholeImage
+from epitomes.scale.job import TileTask, require_values
+from epitomes.scale.tiles import tiles_of
+from epitomes.scale.units import Units
+
+PLANE_BY_PLANE = "images larger than memory are denoised plane by plane"
+
+
+@dataclass(frozen=True, eq=False)
+class SettledStore:
+    """What was settled before any tile."""
+
+    units: Units
+    plan: Plan  # for parts of the first unit
+    wholes: dict[Place, WholeImage | None]
+    support: Support
+    notes: tuple[str, ...]
+
+    def tasks(self, tile: tuple[int, ...]) -> Iterator[TileTask]:
+        """All tiles of all pictures, in order."""
+        index = 0
+        for place, known in self.wholes.items():
+            for part in tiles_of(self.units.spatial, tile, self.support):
+                yield TileTask(index, place, part, known)
+                index += 1
+
+
+def plan_for(
+    image: StoredImage,
+    sigma: float | None,
+    noise: Noise | None,
+    plan: Plan | None,
+    method: str | Method | None,
+    preset: str,
+    epitome: Epitome | None,
+) -> Plan:
+    """The plan for the whole image; noise is estimated if it is not given."""
+    layout = image.layout
+    if plan is not None:
+        if any(each is not None for each in (sigma, noise, method, epitome)) or preset != "auto":
+            raise ValueError("plan holds the noise and the method: leave out sigma, noise, method, preset and epitome")
+        return replace(plan, layout=layout)
+    if sigma is not None and noise is not None:
+        raise ValueError("sigma is short for noise=Noise.gaussian(sigma), and both were given: leave one of them out")
+    found = as_method(method, preset, epitome) or NonLocal()
+    reasons: tuple[str, ...] = ()
+    deep = layout.spatial == 3 and layout.picture_shape[0] > 1
+    if isinstance(found, NonLocal) and deep and not isinstance(method, Method) and found.planes == "auto":
+        found, reasons = replace(found, planes="single"), (PLANE_BY_PLANE,)
+    if sigma is not None:
+        noise = Noise.gaussian(sigma)
+    if noise is None:
+        noise = _estimated(Units(image, min(2, layout.spatial)))
+    return Plan(method=found, noise=noise, layout=layout, reasons=reasons)
+
+
+def _estimated(units: Units) -> Noise:
+    """The noise of a part of the image, with one value for everything, or one per channel."""
+    part = units.shown()
+    require_values(part)
+    return estimate_noise(part, channel_axis=None if units.layout.channel_axis is None else -1, spatial=units.at_once)
+
+
+def settle_store(image: StoredImage, plan: Plan, threads: int) -> SettledStore:
+    """Settle each picture on a sample of it."""
+    require_local(plan.noise)
+    at_once = plan.method.prepare(plan.layout.picture_shape, plan.layout.channel_axis is not None)
+    units, wholes, notes = Units(image, at_once), dict[Place, WholeImage | None](), dict[str, None]()
+    halos, first = list[Support](), None
+    for place in units.places():
+        sample = units.sample(place)
+        require_values(sample)
+        found = settle(for_picture(plan, place, units.shape), sample, threads=threads)
+        wholes[place] = found.whole
+        halos.append(found.support)
+        notes |= dict.fromkeys(found.notes)
+        first = first or found.plan
+    assert first is not None  # an image has a picture
+    return SettledStore(units, first, wholes, _widest(halos), tuple(notes))
+
+
+def _widest(supports: list[Support]) -> Support:
+    """A support that does for all pictures."""
+    halo = tuple(int(side) for side in np.max([each.halo for each in supports], axis=0))
+    grid = tuple(int(side) for side in np.lcm.reduce([each.grid for each in supports], axis=0))
+    return Support(halo, grid)
+
+
+def fingerprint(image: StoredImage, plan: Plan, settled: SettledStore, tile: tuple[int, ...]) -> str:
+    """The same for the same job: image, method, noise, what was settled, and tiles."""
+    values = {
+        "image": [str(image.path), image.axes, image.shape, image.dtype.str],
+        "method": [type(plan.method).__name__, *_settings(plan.method)],
+        "noise": values_of_noise(plan.noise),
+        "wholes": [repr(each) for each in settled.wholes.values()],
+        "tile": tile,
+        "support": repr(settled.support),
+    }
+    return hashlib.sha256(json.dumps(values, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _settings(method: Any) -> Iterator[str]:
+    for field in fields(method):
+        value = getattr(method, field.name)
+        if isinstance(value, Epitome):
+            value = hashlib.sha256(value.dictionary.atoms.tobytes()).hexdigest()
+        yield f"{field.name}={value!r}"

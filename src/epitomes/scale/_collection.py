@@ -333,7 +333,7 @@ def collection(source: Any, *, n_axes: int, shard_size: int = SHARD) -> Collecti
     if not isinstance(source, Iterable):
         raise TypeError(f"source must be names of files, an array or several arrays, got {type(source).__name__}")
     items = source if isinstance(source, Sequence) else list(source)
-    if len(items) and isinstance(items[0], (str, os.PathLike)):
+    if isinstance(items, (list, tuple)) and items and isinstance(items[0], (str, os.PathLike)):
         return _files(list(items), n_axes, shard_size)
     return _of(items, [None] * len(items), shard_size)
 

@@ -42,19 +42,21 @@ class Stored(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Planes:
-    """An open file: an array whose leading axes count pictures."""
+    """An open file: an array whose leading axes count pictures, once its colours are the last axis."""
 
     array: Stored
-    axes: str  # one letter per axis; a last C holds colours
+    axes: str  # one letter per axis, as stored
+    coloured: bool = False  # whether C holds colours; otherwise it counts pictures
 
     @property
     def n_channels(self) -> int:
         """Number of colours."""
-        return self.array.shape[-1] if self.axes.endswith("C") else 1
+        return self.array.shape[self.axes.index("C")] if self.coloured else 1
 
     def stack(self, n_axes: int) -> tuple[int, ...]:
         """Return the lengths of the axes that count pictures of `n_axes` axes."""
-        return tuple(self.array.shape[: max(0, len(self.array.shape) - n_axes)])
+        lengths = dict(zip(self.axes, self.array.shape, strict=True))
+        return tuple(lengths[letter] for letter in self._order[: max(0, len(self.axes) - n_axes)])
 
     def count(self, n_axes: int) -> int:
         """Return the number of pictures of `n_axes` axes."""
@@ -63,8 +65,17 @@ class Planes:
     def read(self, first: int, last: int, n_axes: int) -> Pixels:
         """Read the pictures `first` to `last - 1`, stacked along a first axis."""
         stack = self.stack(n_axes)
-        places = [np.unravel_index(number, stack) for number in range(first, last)]
-        return np.stack([np.asarray(self.array[tuple(map(int, place))]) for place in places])
+        return np.stack([self._picture(np.unravel_index(number, stack)) for number in range(first, last)])
+
+    @property
+    def _order(self) -> str:
+        return f"{self.axes.replace('C', '')}C" if self.coloured else self.axes
+
+    def _picture(self, place: tuple[Any, ...]) -> Pixels:
+        fixed = dict(zip(self._order, map(int, place), strict=False))
+        pixels = np.asarray(self.array[tuple(fixed.get(letter, slice(None)) for letter in self.axes)])
+        left = [letter for letter in self.axes if letter not in fixed]
+        return pixels.transpose([left.index(letter) for letter in self._order if letter in left])
 
 
 def is_large(path: Path) -> bool:
@@ -92,10 +103,13 @@ def _zarr(path: Path) -> Iterator[Planes]:
     zarr = library("zarr", extra="zarr", what="Zarr")
     found: Any = zarr.open(store=zarr.storage.LocalStore(path, read_only=True), mode="r")
     if hasattr(found, "shape"):
-        yield Planes(found, guessed_axes(found.shape))
+        axes = guessed_axes(found.shape)
+        yield Planes(found, axes, axes.endswith("C"))
         return
     scales = _multiscales(dict(found.attrs))
-    yield Planes(found[str(scales["datasets"][0]["path"])], _letters(scales["axes"]))
+    axes = _letters(scales["axes"])
+    ours = str(dict(found.attrs).get("epitomes", {}).get("axes", axes))  # colours, if they were the last axis
+    yield Planes(found[str(scales["datasets"][0]["path"])], axes, ours.endswith("C"))
 
 
 @contextmanager
@@ -109,13 +123,17 @@ def _tiff(path: Path) -> Iterator[Planes]:
             series = tiff.series[0]
             page = series.keyframe
             _require_readable(series, page, max(default_max_pixels(), math.prod(series.shape)))
+            if "S" in series.axes[:-1]:
+                raise ImageFileError("its colours are stored plane by plane")  # such files are read as a whole
             axes = series.axes.replace("S", "C") if series.axes.endswith("S") else series.axes
+            if len(set(axes)) < len(axes):
+                raise ImageFileError(f"its axes are {series.axes}")
             if series.dataoffset is not None:  # one block of numbers, as ImageJ writes it, without a page for each
                 order = np.dtype(series.dtype).newbyteorder(tiff.byteorder)
                 whole = np.memmap(path, order, "r", series.dataoffset, series.shape)
-                yield Planes(whole, axes)
+                yield Planes(whole, axes, series.axes.endswith("S"))
             else:
-                yield Planes(_Pages(series), axes)
+                yield Planes(_Pages(series), axes, series.axes.endswith("S"))
 
 
 class _Pages:
@@ -129,7 +147,8 @@ class _Pages:
         if self.shape[len(self.shape) - len(self._page) :] != self._page:
             raise ImageFileError(f"its pages of shape {self._page} do not form its shape {self.shape}: save it again")
 
-    def __getitem__(self, place: tuple[int, ...]) -> Pixels:
+    def __getitem__(self, index: tuple[Any, ...]) -> Pixels:
+        place = [each for each in index if not isinstance(each, slice)]  # leading axes: colours are the last one
         stack = self.shape[: len(self.shape) - len(self._page)]
         inner = stack[len(place) :]  # axes of a picture that are spread over pages, as those of volumes
         first = int(np.ravel_multi_index((*place, *(0,) * len(inner)), stack)) if stack else 0

@@ -65,7 +65,7 @@ def cluster(workers: int) -> Iterator[Any]:
 
 
 def test_it_learns_what_the_learners_in_memory_learn() -> None:
-    """One shard, one round per epoch, all patches, nothing remembered: the steps of `alternate`, without warm starts."""
+    """One shard, one round per epoch, all patches, no memory: the steps of `alternate`, without warm starts."""
     image = pictures(1, (40, 41))[0]
     found = learn_from([image], start(), lam=LAM, sample=None, epochs=3, forget=100.0)
     expected = run(alternate(Patches(image, (5, 5)), start(), coder=Lasso(lam=LAM)), max_steps=3)

@@ -6,6 +6,7 @@ from epitomes.scale.learn import dictionary_step, learn_from, statistics_of
 from epitomes.scale.outcome import FailedShard, Learned, Status, TooManyFailedError
 from epitomes.scale.progress import StoreProgress
 from epitomes.scale.shards import code_shard
+from epitomes.scale.start import start_for
 from epitomes.scale.statistics import Skipped, Statistics, merge, pairwise
 from epitomes.scale.statistics_file import load_statistics, save_statistics
 from epitomes.scale.store import StoreResult, denoise_store
@@ -37,5 +38,6 @@ __all__ = [
     "process_pool",
     "run_tasks",
     "save_statistics",
+    "start_for",
     "statistics_of",
 ]

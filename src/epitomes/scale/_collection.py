@@ -9,12 +9,12 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from epitomes.formats.errors import one_line
 from epitomes.formats.registry import BY_SUFFIX, suffix_of
 from epitomes.scale import planes
 
+Answer = TypeVar("Answer")
 Pixels = NDArray[Any]
 Span = tuple[int, int]  # planes: the first, and the one after the last
 
@@ -117,6 +118,24 @@ class Member:
         title, first = (self.name, 0) if self.span is None else (str(self.source), self.span[0])
         for number, place in enumerate(np.ndindex(*stack)):
             yield (f"{title}[{first + number}]" if stack else title), pixels[place], kind
+
+    def n_channels(self) -> int:
+        """Return the number of channels.
+
+        Returns
+        -------
+        int
+            Colours of a picture that belong together, 1 for grey pictures.
+
+        Raises
+        ------
+        ImageFileError
+            If the picture cannot be read.
+        """
+        if isinstance(self.source, Path) and self.span is not None:
+            with planes.opened(self.source) as file:
+                return file.n_channels
+        return self._read(3)[1]
 
     def _read(self, n_axes: int) -> tuple[Pixels, int]:
         """Return the pixels, with channels last if there are several, and their number."""
@@ -253,14 +272,32 @@ class Collection:
         ImageFileError
             If none of the first pictures can be read.
         """
+        return self._first(lambda member: next(kind for _, _, kind in member.pictures(n_axes)))
+
+    def n_channels(self) -> int:
+        """Return the number of channels of the first picture that can be read.
+
+        Returns
+        -------
+        int
+            1 for grey pictures.
+
+        Raises
+        ------
+        ImageFileError
+            If none of the first pictures can be read.
+        """
+        return self._first(Member.n_channels)
+
+    def _first(self, ask: Callable[[Member], Answer]) -> Answer:
+        """Ask the first members, until one can be read."""
         reason, tried = "", min(len(self.spans), self.shard_size)
         for number in range(tried):
+            member = self._member(number)
             try:
-                member = self._member(number)
-                one = member if member.span is None else Member(member.name, member.source, (0, 1))
-                return next(kind for _, _, kind in one.pictures(n_axes))
+                return ask(member if member.span is None else Member(member.name, member.source, (0, 1)))
             except ImageFileError as error:
-                reason = reason or f"{member.name}: {error}"
+                reason = reason or (str(error) if member.name in str(error) else f"{member.name}: {error}")
         raise ImageFileError(f"none of the first {tried} pictures can be used. {reason}")
 
     def _name(self, number: int) -> str:

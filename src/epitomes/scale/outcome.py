@@ -57,6 +57,8 @@ class Status:
     ----------
     done : int
         Number of shards done since the beginning of the run, failed ones included.
+    here : int
+        Number of them since the run was started or resumed.
     total : int
         Number of shards of all epochs.
     n_patches : int
@@ -73,11 +75,12 @@ class Status:
     Examples
     --------
     >>> from epitomes.scale import Status
-    >>> Status(3, 10, 1500, 2.0, 0, 0, None).done
+    >>> Status(3, 3, 10, 1500, 2.0, 0, 0, None).done
     3
     """
 
     done: int
+    here: int
     total: int
     n_patches: int
     seconds: float

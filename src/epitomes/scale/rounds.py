@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -28,16 +28,27 @@ RETRIES = 3  # of a shard
 
 @dataclass
 class Clock:
-    """What was done since the run was started, for its status."""
+    """What was done since the run was started or resumed, for its status."""
 
-    done: int = 0  # shards, those before a resumption included
-    n_patches: int = 0
-    n_skipped: int = 0
-    began: float = 0.0
+    before: int = 0  # shards
+    n_skipped: int = 0  # pictures, in the first epoch
     progress: Progress | None = None
+    here: int = 0  # shards
+    n_patches: int = 0
+    began: float = field(default_factory=time.perf_counter)
 
-    def __post_init__(self) -> None:
-        self.began = time.perf_counter()
+    def status(self, total: int, n_failed: int) -> Status:
+        """Return how far the run is."""
+        return Status(
+            done=self.before + self.here,
+            here=self.here,
+            total=total,
+            n_patches=self.n_patches,
+            seconds=time.perf_counter() - self.began,
+            n_failed=n_failed,
+            n_skipped=self.n_skipped,
+            progress=self.progress,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +85,8 @@ class Run:
         n_shards = len(self.pictures)
         per_epoch = -(-n_shards // self.round_shards)
         epoch, part = divmod(state.n_rounds, per_epoch)
-        clock = Clock(epoch * n_shards + part * self.round_shards, 0, state.n_skipped)
-        clock.progress = state.history[-1] if state.history else None
+        done = epoch * n_shards + part * self.round_shards
+        clock = Clock(done, state.n_skipped, state.history[-1] if state.history else None)
         with lasting(executor) as workers:
             while state.n_rounds < self.epochs * per_epoch:
                 epoch, part = divmod(state.n_rounds, per_epoch)
@@ -156,13 +167,9 @@ class Run:
                 else:
                     clock.n_patches += statistics.count
                     clock.n_skipped += statistics.n_skipped * (epoch == 0)
-            clock.done += 1
+            clock.here += 1
             if self.callback is not None:
-                total = self.epochs * len(self.pictures)
-                seconds = time.perf_counter() - clock.began
-                self.callback(
-                    Status(clock.done, total, clock.n_patches, seconds, len(failed), clock.n_skipped, clock.progress)
-                )
+                self.callback(clock.status(self.epochs * len(self.pictures), len(failed)))
             yield statistics
 
     def _require_few(self, failed: dict[int, FailedShard]) -> None:

@@ -115,6 +115,18 @@ def test_stacks_are_read_in_parts(compressed: bool, tmp_path: Path, monkeypatch:
     assert large.kind(2) == small.kind(2) == Kind("uint8", 1)
 
 
+@pytest.mark.parametrize("compressed", [False, True])
+def test_colour_stacks(compressed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stack = np.random.default_rng(0).integers(0, 256, (5, 24, 26, 3)).astype(np.uint8)
+    tifffile.imwrite(tmp_path / "stack.tif", stack, compression="zlib" if compressed else None, photometric="rgb")
+    small = collection(tmp_path, n_axes=3, shard_size=2)
+    monkeypatch.setattr(planes, "LARGE", 0)
+    large = collection(tmp_path, n_axes=3, shard_size=2)
+    assert (len(small), len(large)) == (1, 3) and large.n_channels() == small.n_channels() == 3
+    same(read(large, 3), list(stack))
+    same(read(small, 3), list(stack))
+
+
 @pytest.mark.parametrize("axes", ["ZYX", "TCYX", "TYXC"])
 def test_zarr_is_read_in_parts(axes: str, tmp_path: Path) -> None:
     shape = {"ZYX": (6, 24, 26), "TCYX": (3, 2, 24, 26), "TYXC": (6, 24, 26, 3)}[axes]

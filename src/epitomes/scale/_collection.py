@@ -133,8 +133,7 @@ class Member:
             If the picture cannot be read.
         """
         if isinstance(self.source, Path) and self.span is not None:
-            with planes.opened(self.source) as file:
-                return file.n_channels
+            return planes.opened(self.source).n_channels
         return self._read(3)[1]
 
     def _read(self, n_axes: int) -> tuple[Pixels, int]:
@@ -142,8 +141,8 @@ class Member:
         if isinstance(self.source, ImageFileError):
             raise self.source
         if isinstance(self.source, Path) and self.span is not None:
-            with planes.opened(self.source) as file:
-                return file.read(*self.span, n_axes), file.n_channels
+            file = planes.opened(self.source)
+            return file.read(*self.span, n_axes), file.n_channels
         source = read_file(self.source) if isinstance(self.source, Path) else self.source
         if not isinstance(source, Picture):
             coloured = n_axes == 3 and source.ndim >= 3 and source.shape[-1] <= MOST_COLOURS
@@ -435,9 +434,7 @@ def _parts(path: Path, n_axes: int, shard_size: int) -> list[Span | None]:
     if not planes.is_large(path):
         return [None]
     try:
-        with planes.opened(path) as file:
-            n_axes += file.n_channels > 1 and n_axes == 2  # refused by the worker, which names the file
-            count = file.count(n_axes)
+        count = planes.count_pictures(path, n_axes)
     except ImageFileError:
         return [None]
     ends = [*range(0, count, shard_size), count]

@@ -84,7 +84,7 @@ def test_older_rounds_are_forgotten_as_online_does() -> None:
     expected = run(steps, max_steps=24)
     assert len(found.history) == 24
     assert found.history[-1].objective == pytest.approx(expected.history[-1].objective, rel=0.03)
-    assert found.history[-1].objective < 0.9 * found.history[0].objective
+    assert found.history[-1].objective < 0.95 * found.history[0].objective
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -247,7 +247,9 @@ def test_status_says_how_far_it_is() -> None:
 
 
 def test_a_phi_starts_from_natural_images_or_noise() -> None:
-    assert learn_from(pictures(2), PHI, lam=LAM).epitome.pixels.shape == (12, 12)
+    found = learn_from(pictures(2), PHI, lam=LAM)
+    assert found.epitome.pixels.shape == (12, 12) and len(found.history) == 30  # epochs of one round each
+    assert found.history[-1].objective < 0.95 * found.history[0].objective
     one = statistics_of(pictures(2), start(), lam=LAM, sample=30, rng=1)[0]
     other = statistics_of(collection(pictures(2), n_axes=2), start(), lam=LAM, sample=30, rng=1)[0]
     assert one.gram.tobytes() == other.gram.tobytes() and one.count == 60

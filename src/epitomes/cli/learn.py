@@ -107,7 +107,9 @@ def learn(
     ] = None,
     online: Annotated[bool, typer.Option("--online", help="learn from small batches of patches")] = False,
     scales: Annotated[int, typer.Option(metavar="N", min=1, max=3, help="number of scales, from coarse to fine")] = 1,
-    epochs: Annotated[int | None, typer.Option(metavar="N", min=1, help="passes over many images [default: 1]")] = None,
+    epochs: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="passes over many images [default: as many as 30 steps need]")
+    ] = None,
     workers: Workers = None,
     cluster: Cluster = None,
     checkpoint: Annotated[Path | None, typer.Option(metavar="FILE", help="save each step in this file")] = None,
@@ -157,7 +159,7 @@ def learn(
             count=count,
             start=(start or (Start.noise if volume else Start.natural)).value,
             sample=sample,
-            epochs=epochs or 1,
+            epochs=epochs,
             shard=shard,
             workers=workers,
             cluster=cluster,

@@ -40,7 +40,7 @@ def learn_many(
     count: int,
     start: str,
     sample: int | None,
-    epochs: int,
+    epochs: int | None,
     shard: int | None,
     workers: int | None,
     cluster: str | None,

@@ -26,6 +26,7 @@ from epitomes.scale.statistics import Statistics
 from epitomes.scale.tasks import Workers
 
 ROUND = 16  # shards
+ROUNDS = 30  # that a run has at least: as many steps as `epitomes.learn_epitome` takes
 FORGET = 8.0  # as `epitomes.learn.online`
 
 
@@ -34,7 +35,7 @@ def learn_from(
     start: Epitome | Phi,
     *,
     lam: float,
-    epochs: int = 1,
+    epochs: int | None = None,
     sample: int | None = SAMPLE,
     shard_size: int = SHARD,
     round_shards: int = ROUND,
@@ -59,8 +60,9 @@ def learn_from(
         Initial epitome. With a phi: the shipped epitome of natural images, or smooth noise if none has that shape.
     lam : float
         Regularisation parameter lambda, in the units of the pictures.
-    epochs : int, default: 1
+    epochs : int, optional
         Number of passes over the collection. Each one draws other patches and takes the shards in another order.
+        Default: as many as 30 rounds need, one for large collections.
     sample : int, optional
         Number of patches drawn from each picture in each epoch. None: all of them.
     shard_size : int, default: 50
@@ -129,7 +131,7 @@ def learn_from(
     run = Run(
         pictures,
         positive("lam", lam),
-        whole("epochs", epochs, least=1),
+        _enough_epochs(len(pictures), round_shards) if epochs is None else whole("epochs", epochs, least=1),
         sample,
         whole("round_shards", round_shards, least=1),
         positive("forget", forget, zero=True),
@@ -274,6 +276,12 @@ def dictionary_step(statistics: Statistics, *, update: Update | None = None, thr
         raise ValueError("these statistics are those of no patch: code pictures first")
     used = update or PreconditionedFista()
     return improved(in_full(statistics.epitome), statistics.moments, statistics.lam, used, threads).epitome
+
+
+def _enough_epochs(n_shards: int, round_shards: int) -> int:
+    """Return the number of epochs that have at least ROUNDS rounds."""
+    per_epoch = -(-n_shards // whole("round_shards", round_shards, least=1))
+    return -(-ROUNDS // per_epoch)
 
 
 def _natural_or_noise(phi: Phi, seed: int) -> Epitome:

@@ -34,6 +34,7 @@ TABLES = {  # long: not part of `all`
     "scale": "benchmarks.scale",
     "scale-volume": "benchmarks.scale_volume",
     "scale-store": "benchmarks.scale_store",
+    "scale-learn": "benchmarks.scale_learn",
     "real-noise": "benchmarks.real_noise.photos",
     "race-bm3d": "benchmarks.races.bm3d",
     "race-volume": "benchmarks.races.volume",

@@ -171,6 +171,38 @@ class StoreRun:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CollectionRun:
+    """Learning over a collection of files, start of the processes included."""
+
+    collection: str
+    workers: int
+    n_pictures: int
+    n_shards: int
+    n_patches: int  # of all epochs
+    epochs: int
+    seconds: float
+    patches_per_second: float
+    objective: float
+    atoms_per_patch: float
+    pictures: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """What a large job would take, computed from rates that were measured on a small one."""
+
+    estimate: str
+    microseconds_per_patch: float  # processor time of one core: coding and sums
+    nanoseconds_per_pixel: float  # reading PNG files
+    core_hours_coding: float
+    core_hours_reading: float
+    network_gb: float  # statistics that the driver receives
+    disk_gb: float  # that is read
+    statistics_mb: float  # of one shard
+    shard: int  # pictures
+
+
+@dataclass(frozen=True, kw_only=True)
 class Claim:
     """A statement, as one number compared with another."""
 
@@ -197,7 +229,20 @@ class Environment:
     versions: dict[str, str]
 
 
-Row = Race | SequenceRace | Table | Ablation | Planted | Memory | Scale | StoreRun | Claim | Environment
+Row = (
+    Race
+    | SequenceRace
+    | Table
+    | Ablation
+    | Planted
+    | Memory
+    | Scale
+    | StoreRun
+    | CollectionRun
+    | Estimate
+    | Claim
+    | Environment
+)
 
 
 def environment(options: Options) -> Environment:

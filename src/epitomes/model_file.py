@@ -8,18 +8,21 @@ before it is used. Saving the same epitome twice gives the same bytes. Every phi
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import asdict
 from io import BufferedReader
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from epitomes.described_file import Header, ModelError, opened, pack, read_arrays, read_header, require_layout
 from epitomes.epitome import Epitome
 from epitomes.files import write_atomically
 from epitomes.model_info import ModelInfo, Provenance, array_names, as_model_errors, info_of, require_entries
 from epitomes.phi import split
-from epitomes.phi.description import describe
+from epitomes.phi.description import Description, describe
 
 __all__ = ["ModelError", "ModelInfo", "Provenance", "inspect", "load", "save"]
 
@@ -87,8 +90,7 @@ def save(
         raise TypeError(f"provenance must be a Provenance or None, got {type(provenance).__name__}")
     if not epitome.pixels.any():
         raise ValueError("all pixels of the epitome are zero: there are no atoms to save")
-    phi = describe(epitome.phi)
-    require_entries(phi)
+    phi, arrays = as_arrays(epitome)
     described = {
         "format": "epitome",
         "version": VERSION,
@@ -96,8 +98,6 @@ def save(
         "n_atoms": epitome.phi.n_atoms,
         "provenance": None if provenance is None else asdict(provenance),
     }
-    parts = split(epitome.phi, epitome.pixels) if phi.joined else (epitome.pixels,)
-    arrays = dict(zip(array_names(phi), parts, strict=True))
     write_atomically(Path(path), pack(described, arrays, max_header=MAX_HEADER), overwrite=overwrite)
 
 
@@ -140,16 +140,7 @@ def load(path: str | os.PathLike[str]) -> Epitome:
     with opened(path) as file:
         header = _read_header(file)
         info = info_of(header)
-        arrays = read_arrays(file, header)
-        parts = [arrays[name] for name in array_names(info.phi)]
-        if not any(part.any() for part in parts):
-            raise ModelError("all pixels are zero")
-        with as_model_errors():
-            phi = info.phi.build()
-        if phi.n_atoms != info.n_atoms:
-            raise ModelError(f"the file states {info.n_atoms} atoms, its pixels have {phi.n_atoms}")
-        pixels = np.concatenate([part.reshape(-1) for part in parts]) if info.phi.joined else parts[0]
-        return Epitome(pixels, phi)
+        return from_arrays(info.phi, info.n_atoms, read_arrays(file, header))
 
 
 def inspect(path: str | os.PathLike[str]) -> ModelInfo:
@@ -195,6 +186,27 @@ def inspect(path: str | os.PathLike[str]) -> ModelInfo:
         info = info_of(_read_header(file))
         require_layout(path)
         return info
+
+
+def as_arrays(epitome: Epitome) -> tuple[Description, dict[str, NDArray[Any]]]:
+    """Return what a file stores of an epitome: the description of its phi, and its pixels by name."""
+    phi = describe(epitome.phi)
+    require_entries(phi)
+    parts = split(epitome.phi, epitome.pixels) if phi.joined else (epitome.pixels,)
+    return phi, dict(zip(array_names(phi), parts, strict=True))
+
+
+def from_arrays(description: Description, n_atoms: int, arrays: Mapping[str, NDArray[Any]]) -> Epitome:
+    """Build the epitome that a file stores."""
+    parts = [arrays[name] for name in array_names(description)]
+    if not any(part.any() for part in parts):
+        raise ModelError("all pixels are zero")
+    with as_model_errors():
+        phi = description.build()
+    if phi.n_atoms != n_atoms:
+        raise ModelError(f"the file states {n_atoms} atoms, its pixels have {phi.n_atoms}")
+    pixels = np.concatenate([part.reshape(-1) for part in parts]) if description.joined else parts[0]
+    return Epitome(pixels, phi)
 
 
 def _read_header(file: BufferedReader) -> Header:

@@ -146,7 +146,7 @@ def info_of(header: Header) -> ModelInfo:
     """Check the description and the arrays of a header, and return what they say."""
     keys = {"format", "version", "phi", "n_atoms", "provenance"}
     described = require_keys("the description", header.description, keys)
-    phi = _checked_phi(described["phi"])
+    phi = checked_phi(described["phi"])
     (n_atoms,) = whole_numbers("n_atoms", [described["n_atoms"]], least=1)
     provenance = None if described["provenance"] is None else _checked_provenance(described["provenance"])
     dtype = _checked_arrays(header, phi)
@@ -184,7 +184,8 @@ def as_model_errors() -> Iterator[None]:
         raise ModelError(str(error)) from None
 
 
-def _checked_phi(value: object) -> Description:
+def checked_phi(value: object) -> Description:
+    """Check a JSON object that describes a phi."""
     found = require_keys("phi", value, {"patch_shape", "support", "parts", "joined"})
     patch = whole_numbers("patch_shape", found["patch_shape"], least=1)
     support, joined, parts = found["support"], found["joined"], found["parts"]

@@ -25,7 +25,7 @@ from epitomes.formats import write
 
 Run = Callable[..., tuple[int, str, str]]
 
-COMMANDS = ("denoise", "noise", "report", "compare", "info", "learn", "show", "paper", "doctor")
+COMMANDS = ("denoise", "noise", "report", "compare", "info", "learn", "stats", "merge", "show", "paper", "doctor")
 
 
 def command(*arguments: object) -> list[str]:

@@ -23,7 +23,9 @@ from epitomes.cli.common import (
     size,
 )
 from epitomes.cli.errors import INPUT, CommandError, tell, usage
+from epitomes.cli.learn_many import is_collection, learn_many, require_no
 from epitomes.cli.progress import watching
+from epitomes.cli.workers import Cluster, MaxFailed, ShardSize, Workers, require_one_place
 
 if TYPE_CHECKING:
     from epitomes.formats import Picture
@@ -33,6 +35,7 @@ EXAMPLES = examples(
     "learn photo.png -o photo.epitome --sigma 10",
     "learn a.jpg b.jpg -o both.epitome --lam 60 --sample 15000 --json",
     "learn clip.mp4 -o clip.epitome --sigma 10 --online",
+    "learn 'images/**/*.tif' -o all.epitome --lam 60 --workers 4 --checkpoint run.part",
 )
 
 
@@ -49,7 +52,10 @@ class Start(StrEnum):
 
 
 def learn(
-    images: Annotated[list[Path], typer.Argument(metavar="IMAGE", help="images, volumes or clips to learn from")],
+    images: Annotated[
+        list[Path],
+        typer.Argument(metavar="IMAGE", help="images, volumes or clips to learn from; directories or patterns of many"),
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="model file to write (.epitome)")],
     lam: Annotated[
         float | None,
@@ -81,7 +87,10 @@ def learn(
             "[default: natural, of volumes and clips noise]"
         ),
     ] = None,
-    steps: Annotated[int, typer.Option(metavar="N", min=1, help="maximum number of steps, over all scales")] = 30,
+    steps: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="maximum number of steps, over all scales [default: 30]"),
+    ] = None,
     tol: Annotated[
         float | None,
         typer.Option(metavar="X", min=0, help="stop when a step lowers the objective by less than this fraction"),
@@ -89,12 +98,24 @@ def learn(
     seconds: Annotated[float | None, typer.Option(metavar="X", help="stop after this time")] = None,
     sample: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="patches drawn for each step [default: all, or 2048 with --online]"),
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="patches drawn for each step [default: all, or 2048 with --online], "
+            "or from each image of many in each epoch [default: 1000]",
+        ),
     ] = None,
     online: Annotated[bool, typer.Option("--online", help="learn from small batches of patches")] = False,
     scales: Annotated[int, typer.Option(metavar="N", min=1, max=3, help="number of scales, from coarse to fine")] = 1,
+    epochs: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="passes over many images [default: as many as 30 steps need]")
+    ] = None,
+    workers: Workers = None,
+    cluster: Cluster = None,
     checkpoint: Annotated[Path | None, typer.Option(metavar="FILE", help="save each step in this file")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="continue from the checkpoint")] = False,
+    shard: ShardSize = None,
+    max_failed: MaxFailed = 0.01,
     seed: Seed = 0,
     threads: Threads = None,
     json: Json = False,
@@ -105,9 +126,18 @@ def learn(
 
     Sparse coding of the patches and updates of the epitome alternate. The larger the regularisation parameter lambda,
     the fewer atoms a patch uses. Give --lam or --sigma.
+
+    A pattern, a directory, --workers, --cluster or --epochs mean many images, which need not fit in memory. They are
+    coded by tasks of --shard images, on threads, processes or a Dask cluster. The result is the same on all of them.
     """
+    many = is_collection(images, workers, cluster, epochs)
     _require_lam(lam, sigma)
-    _require_sense(images, width, patch, scales, online, steps, seconds)
+    _require_sense(images, width, patch, scales, online, steps or 30, seconds)
+    if many:
+        require_one_place(workers, cluster)
+        require_no(steps=steps, tol=tol, seconds=seconds, online=online, scales=scales > 1, max_pixels=max_pixels)
+        if start is Start.data:
+            raise usage("--start data needs images in memory: use natural, noise or dct", "--start", "noise")
     require_goal(output, overwrite)
     _require_checkpoint(checkpoint, output, resume, overwrite)
 
@@ -118,8 +148,33 @@ def learn(
     value = lam_of(lam, sigma if lam is None else None)
     if lam is None:
         tell(f"lambda is 4 sigma = {value:g}")
+    if many:
+        volume = depth is not None or patch_depth is not None
+        learn_many(
+            images,
+            output,
+            lam=value,
+            sigma=sigma,
+            shapes=_shapes(3 if volume else 2, width, patch, depth, patch_depth),
+            count=count,
+            start=(start or (Start.noise if volume else Start.natural)).value,
+            sample=sample,
+            epochs=epochs,
+            shard=shard,
+            workers=workers,
+            cluster=cluster,
+            max_failed=max_failed,
+            checkpoint=checkpoint,
+            resume=resume,
+            seed=seed,
+            threads=threads,
+            json=json,
+            overwrite=overwrite,
+        )
+        return
+    steps = steps or 30
     pictures = [_read(path, max_pixels) for path in images]
-    shape, patch_shape = _shapes(pictures[0], width, patch, depth, patch_depth)
+    shape, patch_shape = _shapes(pictures[0].spatial, width, patch, depth, patch_depth)
     if start is None:
         start = Start.natural if len(shape) == 2 else Start.noise
     began = time.perf_counter()
@@ -185,12 +240,12 @@ def _read(path: Path, max_pixels: int | None) -> Picture:
 
 
 def _shapes(
-    picture: Picture, width: int | None, patch: int | None, depth: int | None, patch_depth: int | None
+    spatial: int, width: int | None, patch: int | None, depth: int | None, patch_depth: int | None
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the shapes of an epitome and of its patches, along the spatial axes of the images."""
     shape: tuple[int, ...]
     patch_shape: tuple[int, ...]
-    if picture.spatial == 2:
+    if spatial == 2:
         for name, value in (("--depth", depth), ("--patch-depth", patch_depth)):
             if value is not None:
                 raise usage(f"{name} is for volumes and clips, got an image: leave it out")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from epitomes.cli import compare, denoise, doctor, info, inpaint, learn, noise, paper, report, show
+from epitomes.cli import compare, denoise, doctor, info, inpaint, learn, merge, noise, paper, report, show, stats
 from epitomes.cli.advice import CommandLine
 from epitomes.cli.errors import CODES, DONE, INTERRUPTED, guarded
 from epitomes.cli.help import SectionedCommand, examples
@@ -36,6 +36,8 @@ for command, epilog in (
     (compare.compare, compare.EXAMPLES),
     (info.info, info.EXAMPLES),
     (learn.learn, learn.EXAMPLES),
+    (stats.stats, stats.EXAMPLES),
+    (merge.merge, merge.EXAMPLES),
     (show.show, show.EXAMPLES),
     (paper.paper, paper.EXAMPLES),
     (doctor.doctor, doctor.EXAMPLES),

@@ -98,8 +98,8 @@ def save_step(path: str | os.PathLike[str], step: Step, history: Sequence[Progre
         "version": VERSION,
         "phi": identity(step.epitome.phi),
         "sums": sums,
-        "progress": _as_columns([step.progress]),
-        "history": _as_columns(history),
+        "progress": as_columns([step.progress]),
+        "history": as_columns(history),
     }
     write_atomically(Path(path), pack(described, arrays, max_header=MAX_HEADER))
 
@@ -152,8 +152,8 @@ def load_step(path: str | os.PathLike[str], phi: Phi) -> tuple[Step, tuple[Progr
     with opened(path) as file:
         header = read_header(file, "checkpoint", VERSION, max_header=MAX_HEADER)
         described = _checked(header)
-        (progress,) = _from_columns("progress", described["progress"], count=1)
-        history = _from_columns("history", described["history"])
+        (progress,) = from_columns("progress", described["progress"], count=1)
+        history = from_columns("history", described["history"])
         expected = identity(phi)
         if described["phi"] != expected:
             different = [key for key in expected if described["phi"][key] != expected[key]]
@@ -173,10 +173,10 @@ def load_history(path: str | os.PathLike[str]) -> tuple[Progress, ...]:
     """Load the progress of all steps up to a checkpoint; the last one names the scale, and so the phi, to resume."""
     with opened(path) as file:
         described = _checked(read_header(file, "checkpoint", VERSION, max_header=MAX_HEADER))
-        return _from_columns("history", described["history"])
+        return from_columns("history", described["history"])
 
 
-def _as_columns(history: Sequence[Progress]) -> dict[str, list[int] | list[float]]:
+def as_columns(history: Sequence[Progress]) -> dict[str, list[int] | list[float]]:
     """Turn the progress into one list per number, so that names are written once."""
     rows = [astuple(progress) for progress in history]
     columns: dict[str, list[int] | list[float]] = {}
@@ -187,7 +187,8 @@ def _as_columns(history: Sequence[Progress]) -> dict[str, list[int] | list[float
     return columns
 
 
-def _from_columns(name: str, value: object, count: int | None = None) -> tuple[Progress, ...]:
+def from_columns(name: str, value: object, count: int | None = None) -> tuple[Progress, ...]:
+    """Turn checked columns back into the progress of steps."""
     columns = require_keys(f"the {name}", value, set(COLUMNS))
     checked: list[list[Any]] = []
     for column, kind in COLUMNS.items():

@@ -1,7 +1,7 @@
 """Images larger than memory: 1 to 400 megapixels of 16 bits, from OME-Zarr to OME-Zarr by `epitomes denoise --memory`.
 
 Each image is the shipped photograph with noise, rolled by another distance in every chunk, and written chunk by chunk.
-A run is a command of its own; the memory of all its processes is sampled while it runs. From 100 megapixels on, its
+A run is a command of its own; the memory of all its processes is sampled while it runs. From 25 megapixels on, its
 processor time per megapixel is compared with that of the same plan on a crop in memory, measured just before and after.
 Random windows of the result are compared with what the settled plan makes of each window with more pixels around it
 than it needs. `--cases 1,25` chooses sizes in megapixels, `--presets fast` the method, `--curve FILE` draws time and
@@ -47,7 +47,7 @@ SIGMA = 25.0 * GAIN
 MEMORY = "1500M"
 MOST_MB = 1536.0  # peak memory of all processes
 SLOWER = 1.15  # processor time in tiles, over that in memory
-LARGE = 100.0  # megapixels, from which the start of the command, 2.6 s, matters little
+LARGE = 25.0  # megapixels, from which time is compared; the start of the command, 2.6 s, is a tenth of it there
 WINDOWS, SIDE, MORE = 40, 200, 40  # compared with untiled ones: how many, their side, and spare pixels around them
 CROP = 1000  # side of the part that is denoised in memory
 EVERY = 0.05  # seconds between two looks at the memory

@@ -23,9 +23,10 @@ from epitomes.cli.common import (
     size,
 )
 from epitomes.cli.errors import INPUT, CommandError, tell, usage
+from epitomes.cli.executors import Cluster, Workers, require_one_place
 from epitomes.cli.learn_many import is_collection, learn_many, require_no
 from epitomes.cli.progress import watching
-from epitomes.cli.workers import Cluster, MaxFailed, ShardSize, Workers, require_one_place
+from epitomes.cli.workers import MaxFailed, ShardSize
 
 if TYPE_CHECKING:
     from epitomes.formats import Picture

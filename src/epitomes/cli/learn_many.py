@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from epitomes.cli.batch import is_pattern
 from epitomes.cli.common import Result, answer, size
 from epitomes.cli.errors import CommandError, tell, usage
-from epitomes.cli.workers import executor_of, failures_explained, opened, raise_failed, tell_skipped, watching_shards
+from epitomes.cli.executors import executor_of
+from epitomes.cli.workers import failures_explained, opened, raise_failed, tell_skipped, watching_shards
 
 if TYPE_CHECKING:
     from epitomes.scale import Learned

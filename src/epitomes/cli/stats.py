@@ -10,16 +10,13 @@ import typer
 
 from epitomes.cli.common import Json, Overwrite, Result, Seed, answer, examples, require_goal
 from epitomes.cli.errors import usage
+from epitomes.cli.executors import Cluster, Workers, executor_of, require_one_place
 from epitomes.cli.workers import (
-    Cluster,
     MaxFailed,
     ShardSize,
-    Workers,
-    executor_of,
     failures_explained,
     opened,
     raise_failed,
-    require_one_place,
     tell_skipped,
     watching_shards,
 )

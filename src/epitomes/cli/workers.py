@@ -12,20 +12,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from epitomes.cli.batch import MOST_NAMED
-from epitomes.cli.errors import PARTIAL, CommandError, tell, usage
+from epitomes.cli.errors import PARTIAL, CommandError, tell
 from epitomes.cli.help import ADVANCED
 from epitomes.cli.progress import progress
 
 if TYPE_CHECKING:
     from epitomes.scale import Collection, FailedShard, Skipped, Status
-    from epitomes.scale.tasks import Workers as Executors
 
-Workers = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="number of processes [default: threads of one process]")
-]
-Cluster = Annotated[
-    str | None, typer.Option(metavar="ADDRESS", help="Dask scheduler to run on, such as tcp://127.0.0.1:8786")
-]
 MaxFailed = Annotated[
     float,
     typer.Option(metavar="X", min=0, max=1, help="largest fraction of shards that may fail", rich_help_panel=ADVANCED),
@@ -36,30 +29,6 @@ ShardSize = Annotated[
         "--shard", metavar="N", min=1, help="pictures or planes in one task [default: 50]", rich_help_panel=ADVANCED
     ),
 ]
-
-
-def require_one_place(workers: int | None, cluster: str | None) -> None:
-    """Refuse two places to work at."""
-    if workers is not None and cluster is not None:
-        raise usage("--workers are processes of this machine, --cluster has its own: leave one of them out")
-
-
-@contextmanager
-def executor_of(workers: int | None, cluster: str | None) -> Iterator[Executors]:
-    """Yield where tasks run."""
-    from epitomes.scale import dask_executor, process_pool
-
-    if cluster is None:
-        yield None if workers is None else process_pool(workers)
-        return
-    try:
-        executor = dask_executor(cluster)
-    except (OSError, ValueError) as error:
-        raise usage(f"--cluster {cluster}: cannot connect ({' '.join(str(error).split())})") from error
-    try:
-        yield executor
-    finally:
-        executor.shutdown(wait=False)
 
 
 def opened(files: Sequence[Path], n_axes: int, shard_size: int | None) -> Collection:

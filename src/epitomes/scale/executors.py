@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import threading
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
+from multiprocessing.connection import wait
 from multiprocessing.context import BaseContext
 from typing import Any, cast
 
@@ -26,7 +28,7 @@ class ProcessPools:
         return ProcessPoolExecutor(
             self.workers,
             mp_context=_context(),
-            initializer=_limit_threads,
+            initializer=_begin,
             initargs=(self.threads,),
         )
 
@@ -122,5 +124,15 @@ def _context() -> BaseContext:
     return context
 
 
-def _limit_threads(threads: int) -> None:
+def _begin(threads: int) -> None:
+    """Prepare a worker."""
     os.environ["EPITOMES_NUM_THREADS"] = str(threads)
+    threading.Thread(target=_end_with_parent, daemon=True, name="parent").start()
+
+
+def _end_with_parent() -> None:
+    """End when the process that made the pool is killed: a worker would wait for tasks for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)

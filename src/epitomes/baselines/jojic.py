@@ -33,7 +33,7 @@ class Jojic(Baseline):
         Widths of the patches to learn from, one after another. The last is that of the patches that are denoised.
     n_steps : int, default: 8
         Steps of expectation maximisation for each size.
-    most_patches : int, default: 2000
+    most_patches : int, default: 4000
         Patches to learn from.
     stride : int, default: 2
         Distance of the patches that are denoised.
@@ -70,7 +70,7 @@ class Jojic(Baseline):
     side: int = 48
     sizes: tuple[int, ...] = (12, 8)
     n_steps: int = 8
-    most_patches: int = 2000
+    most_patches: int = 4000
     stride: int = 2
     wiener: bool = True
 

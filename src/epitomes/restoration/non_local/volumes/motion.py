@@ -20,6 +20,7 @@ BLOCK = 8  # pixels: motion is known for every block of this side
 TILE = 16  # pixels: references in a tile follow the same motion
 REACH = 4  # pixels each way, on the coarsest scale
 SCALES = 3
+SPARSE = 16  # pixels: of larger squares every second pixel of every second row is compared
 MOST_PRICED = 8  # pixels: longer ones cost no more
 
 Image = NDArray[np.float32]  # (height, width)
@@ -73,7 +74,7 @@ def _refined(
     half = squares.side // 2
     margin = half + reach + int(np.abs(shift).max()) + 1
     padded, beyond = np.pad(plane, half, mode="edge"), np.pad(other, margin, mode="edge")
-    square = np.arange(-half, half)
+    square = np.arange(-half, half, 1 + (squares.side >= SPARSE))
     rows, columns = (
         (np.minimum(at, size - 1)[:, None] + square) for at, size in zip(middles, plane.shape, strict=True)
     )

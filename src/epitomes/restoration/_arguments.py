@@ -42,20 +42,24 @@ class Request:
     mask: NDArray[np.bool_] | None
     black: tuple[float, ...] | None = None  # levels of the channels of a sensor, if it is one
     spacing: float | None = None  # distance of planes over that of pixels, if the file says it
+    between: int | None = None  # axis of a picture that was put before its planes; see `Picture.by_volume`
 
     @classmethod
     def of(
         cls, image: ArrayLike | Picture, channel_axis: int | None, spatial: int | None, mask: ArrayLike | None
     ) -> Request:
         """Read the axes and refuse what cannot be denoised."""
-        spacing = None
+        spacing = between = None
         if isinstance(image, Picture):
             if channel_axis is not None or spatial is not None:
                 raise ValueError(
                     f"channel_axis and spatial are known from the axes {image.axes} of the picture: leave them out"
                 )
-            given, layout, black = image.pixels, image.layout, black_levels(image)
-            spacing = plane_spacing(image)
+            spacing, black, between = plane_spacing(image), black_levels(image), image.between
+            if between is not None and mask is not None and np.shape(mask) == image.pixels.shape:
+                mask = np.moveaxis(np.asarray(mask), between, between - 1)
+            image = image.by_volume()
+            given, layout = image.pixels, image.layout
         elif isinstance(image, (str, os.PathLike)):
             raise TypeError(f"image must be an array or a Picture, got {image!r}: read files with epitomes.read first")
         else:
@@ -66,7 +70,12 @@ class Request:
                     f"channel_axis=-1, or spatial=3 if it is a volume"
                 )
             layout, black = Layout.of(given.shape, channel_axis, spatial), None
-        return cls(given, layout, None if mask is None else as_mask(mask, layout), black, spacing)
+        return cls(given, layout, None if mask is None else as_mask(mask, layout), black, spacing, between)
+
+    def back(self, pixels: NDArray[Any]) -> NDArray[Any]:
+        """An array in the order of the picture's axes."""
+        at = self.between
+        return pixels if at is None else np.ascontiguousarray(np.moveaxis(pixels, at - 1, at))
 
     def spaced(self, method: Method) -> Method:
         """The method, told the spacing of the planes if it can use that and was told no other."""

@@ -229,7 +229,7 @@ def restore(
         threads=threads,
         callback=within(callback, planned, 1.0),
     )
-    return replace(restored, notes=(*notes, *restored.notes)) if notes else restored
+    return replace(restored, image=request.back(restored.image), notes=(*notes, *restored.notes))
 
 
 def plan(

@@ -53,7 +53,7 @@ def joined_estimates(
     if "auto" in (method.times, method.planes):
         planes, times = method.across.decided(images, sigmas, seed=seed, threads=threads)
         method = replace(method, planes=planes, times=times)
-    if method.times != "joined" or method.across is None:
+    if method.times == "single" or method.across is None:
         return method, {}
     estimates = method.across.run_series(images, sigmas, seed=seed, threads=threads, callback=callback)
     return method, dict(zip(evens, estimates, strict=True))

@@ -31,9 +31,11 @@ class Restored:
     image : ndarray
         The denoised image, with the shape and dtype of the input.
     noisy : ndarray
-        The input; bad pixels are filled where a mask was given.
+        The input; bad pixels are filled where a mask was given. Of a picture with channels between its planes, such as
+        "ZCYX", in the order of ``picture.by_volume()``.
     estimate : ndarray
-        The denoised image with estimates of the bad pixels, too; `image` itself unless a mask was given without `fill`.
+        The denoised image with estimates of the bad pixels, too, in the order of `noisy`; `image` itself unless a mask
+        was given without `fill`.
     plan : Plan
         What was done and why, with the noise model.
     epitome : Epitome or None
@@ -83,8 +85,8 @@ class Restored:
 
     @property
     def layout(self) -> Layout:
-        """Meaning of the axes."""
-        return Layout.of(self.image.shape, self.plan.layout.channel_axis, self.plan.layout.spatial)
+        """Meaning of the axes of `noisy` and `estimate`."""
+        return Layout.of(self.estimate.shape, self.plan.layout.channel_axis, self.plan.layout.spatial)
 
     @property
     def unchanged(self) -> bool:

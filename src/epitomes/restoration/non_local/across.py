@@ -13,11 +13,11 @@ from epitomes.noise import BlockSpectrum
 from epitomes.restoration.method import Callback, Estimate, float_type, within
 from epitomes.restoration.non_local.volumes import (
     Series,
+    best_times,
     chosen,
     cosine_dictionary,
     denoise_series,
     denoise_volume,
-    pays,
     related,
 )
 
@@ -29,7 +29,7 @@ class AcrossPlanes:
     preset: str
     planes: str  # an arrangement, or "auto"
     spacing: float | None
-    times: str  # "joined", "single" or "auto"
+    times: str  # "joined", "mixed", "single" or "auto"
     epitome: Epitome | None  # with three-dimensional patches; None: cosines
 
     def run(
@@ -68,8 +68,9 @@ class AcrossPlanes:
         if self.planes == "auto" and not related(first, sigma):
             return "single", "single"
         arrangement = chosen(first, sigma, self.planes, self.spacing, self.preset, seed, threads)
-        joined = self.times == "joined" or pays(Series(volumes, sigmas), arrangement, self.preset, seed, threads)
-        return arrangement.name, "joined" if joined else "single"
+        if self.times != "auto":
+            return arrangement.name, self.times
+        return arrangement.name, best_times(Series(volumes, sigmas), arrangement, self.preset, seed, threads)
 
     def run_series(
         self,
@@ -83,14 +84,15 @@ class AcrossPlanes:
         """Denoise some time points of a series of volumes together."""
         arrangement = chosen(volumes[0], sigmas[0], self.planes, self.spacing, self.preset, seed, threads)
         images = denoise_series(
-            Series(volumes, sigmas),
+            Series(volumes, sigmas, self.times),
             arrangement,
             preset=self.preset,
             dtype=float_type(volumes[0]),
             threads=threads,
             callback=callback,
         )
-        how = f"{len(images)} time points together, {arrangement.words}"
+        what = "time points together" if self.times == "joined" else "volumes together, by what they share"
+        how = f"{len(images)} {what}, {arrangement.words}"
         return [Estimate(image, cosine_dictionary(arrangement.coding.patch), None, 0.0, how=how) for image in images]
 
 

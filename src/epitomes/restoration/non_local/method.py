@@ -38,7 +38,7 @@ from epitomes.restoration.whole_image import Support, WholeImage
 
 PILOT_COST = 0.6  # of the time of a pass, for the progress shown
 PLANES = ("auto", *ARRANGEMENTS, "single")
-TIMES = ("auto", "joined", "single")
+TIMES = ("auto", "joined", "mixed", "single")
 FAINT = 16.0  # contrast, in units of the noise, from which passes need only a few patches of the pilot
 FAINT_STRIDE = 4
 
@@ -70,9 +70,10 @@ class NonLocal:
     spacing : float, optional
         Distance of the planes of volumes, in units of the distance of pixels within them. It is known of a `Picture`
         whose file says it. With 1.75 and more, flat patches come first. Default: unknown.
-    times : {"auto", "joined", "single"}, default: "auto"
-        How the time points of series of volumes are taken: "joined" turns a few of them into frequencies over time,
-        with common groups, "single" denoises each by itself. "auto" tries both on tiles.
+    times : {"auto", "joined", "mixed", "single"}, default: "auto"
+        How the time points or channels of series of volumes are taken: "joined" turns a few of them into frequencies
+        over time, with common groups, "mixed" into the directions in which they vary together, and "single" denoises
+        each by itself. "auto" tries all on tiles.
     stride : int, optional
         Distance of the patches of the pilot: 2 takes a quarter of its time. Longer ones than 1 exclude `multiscale`,
         and filter correlated noise in one round. Default: 1, or 4 where passes follow and the noise is faint.

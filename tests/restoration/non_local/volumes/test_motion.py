@@ -8,7 +8,7 @@ from scipy.ndimage import gaussian_filter
 
 from epitomes.groups._bands import Box
 from epitomes.groups.matching import Reference
-from epitomes.restoration.non_local.volumes.motion import BLOCK, Motion, find_motion, follow
+from epitomes.restoration.non_local.volumes.motion import BLOCK, ON_PILOTS, Motion, find_motion, follow
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def test_a_shift_is_found(scene: np.ndarray, shift: tuple[int, int], rng: np.ran
     plane = scene[20 : 20 + height, 20 : 20 + width]
     other = scene[20 - shift[0] : 20 - shift[0] + height, 20 - shift[1] : 20 - shift[1] + width]
     noise = 0.3 * rng.standard_normal((2, height, width)).astype(np.float32)
-    found = find_motion(plane + noise[0], other + noise[1], side=20).shift
+    found = find_motion(plane + noise[0], other + noise[1], ON_PILOTS).shift
     inner = found[:, 2:-2, 2:-2]  # at the borders things leave the plane
     assert found.shape == (2, height // BLOCK, width // BLOCK)
     assert np.mean((inner[0] == shift[0]) & (inner[1] == shift[1])) > 0.95
@@ -31,12 +31,12 @@ def test_a_shift_is_found(scene: np.ndarray, shift: tuple[int, int], rng: np.ran
 
 def test_noise_does_not_move(rng: np.random.Generator) -> None:
     flat = 0.2 * rng.standard_normal((2, 64, 64)).astype(np.float32)
-    assert np.mean(find_motion(*flat, side=20).shift == 0) > 0.9
+    assert np.mean(find_motion(*flat, ON_PILOTS).shift == 0) > 0.9
 
 
 def test_planes_smaller_than_a_block(rng: np.random.Generator) -> None:
     small = rng.standard_normal((2, 5, 6)).astype(np.float32)
-    assert find_motion(*small, side=20).shift.shape == (2, 1, 1)
+    assert find_motion(*small, ON_PILOTS).shift.shape == (2, 1, 1)
 
 
 def constant(down: int, across: int) -> Motion:

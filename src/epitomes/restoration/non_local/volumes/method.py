@@ -29,12 +29,11 @@ from epitomes.restoration.non_local.volumes.arrangement import (
     n_tried,
     tried_on,
 )
-from epitomes.restoration.non_local.volumes.motion import find_motion
+from epitomes.restoration.non_local.volumes.motion import ON_ESTIMATES, ON_PILOTS, Squares, find_motion
 from epitomes.restoration.non_local.volumes.pilot import piloted
 from epitomes.restoration.non_local.volumes.stages import AtomsStage, FeedbackStage, LowRankStage, Search
 from epitomes.restoration.non_local.volumes.stream import Plane, Stage, Triple, fitting, run_stage
 
-FAR, CLOSE = 20, 12  # pixels: side of the squares by which motion is searched, on pilots and on estimates
 PILOT_COST = 0.2  # of the time of a stage
 HURRIED = 1  # tiles on which arrangements are tried for "fast"
 ATTEMPT_COST = 1.8  # of an arrangement that is tried, per voxel and relative to a stage
@@ -202,21 +201,21 @@ def stream(
     patch, aligned = whole.arrangement.pilot, whole.arrangement.aligned
     planes = piloted(noisy, shape, patch, threads, partial(_told, advance, PILOT_COST))
     if aligned:
-        planes = moving(planes, FAR)
+        planes = moving(planes, ON_PILOTS)
     for number, stage in enumerate(stages):
         planes = run_stage(stage, planes, shape, whole.contrast, threads, partial(_told, advance, stage.cost))
         if aligned and number == 0 and len(stages) > 1:
-            planes = moving(planes, CLOSE)
+            planes = moving(planes, ON_ESTIMATES)
     return planes
 
 
-def moving(planes: Iterator[Plane], side: int) -> Iterator[Plane]:
+def moving(planes: Iterator[Plane], squares: Squares) -> Iterator[Plane]:
     """The same planes with their motion to the planes before and after them; motion is that of the first channel."""
     last = next(planes)
     for plane in planes:
-        after = find_motion(last.current[0], plane.current[0], side)
+        after = find_motion(last.current[0], plane.current[0], squares)
         yield replace(last, after=after)
-        last = replace(plane, before=find_motion(plane.current[0], last.current[0], side))
+        last = replace(plane, before=find_motion(plane.current[0], last.current[0], squares))
     yield replace(last, after=None)
 
 

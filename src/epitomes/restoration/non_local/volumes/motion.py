@@ -20,11 +20,23 @@ BLOCK = 8  # pixels: motion is known for every block of this side
 TILE = 16  # pixels: references in a tile follow the same motion
 REACH = 4  # pixels each way, on the coarsest scale
 SCALES = 3
-PRICE = 0.03  # of a pixel of motion, in variances of the noise
+SPARSE = 16  # pixels: of larger squares every second pixel of every second row is compared
 MOST_PRICED = 8  # pixels: longer ones cost no more
 
 Image = NDArray[np.float32]  # (height, width)
 Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Squares:
+    """What blocks are compared by, and how strongly still ones are preferred."""
+
+    side: int  # pixels
+    price: float  # of a pixel of motion, in variances of the noise
+
+
+ON_PILOTS = Squares(36, 0.03)
+ON_ESTIMATES = Squares(20, 0.003)  # less noise is left in them
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +51,8 @@ class Motion:
         return int(down), int(across)
 
 
-def find_motion(plane: Image, other: Image, side: int) -> Motion:
-    """Search each block of a plane, by squares of `side` pixels around it, in another plane."""
+def find_motion(plane: Image, other: Image, squares: Squares) -> Motion:
+    """Search each block of a plane, by the square around it, in another plane."""
     scales = [(plane, other)]
     while len(scales) < SCALES and min(scales[-1][0].shape) >= 4 * BLOCK:
         scales.append((_halved(scales[-1][0]), _halved(scales[-1][1])))
@@ -48,20 +60,21 @@ def find_motion(plane: Image, other: Image, side: int) -> Motion:
     shift = np.zeros((2, len(middles[0]), len(middles[1])), np.intp)
     for scale in reversed(range(len(scales))):
         reach = REACH if scale == len(scales) - 1 else 1
-        shift = _refined(*scales[scale], [at >> scale for at in middles], shift, reach, max(6, side >> scale), scale)
+        at = Squares(max(6, squares.side >> scale), squares.price / 4**scale)
+        shift = _refined(*scales[scale], [middle >> scale for middle in middles], shift, reach, at, scale)
         if scale:
             shift = 2 * shift
     return Motion(shift)
 
 
 def _refined(
-    plane: Image, other: Image, middles: list[Index], shift: Index, reach: int, side: int, scale: int
+    plane: Image, other: Image, middles: list[Index], shift: Index, reach: int, squares: Squares, scale: int
 ) -> NDArray[np.intp]:
     """The best of the shifts around those of the coarser scale, and of none at all."""
-    half = side // 2
+    half = squares.side // 2
     margin = half + reach + int(np.abs(shift).max()) + 1
     padded, beyond = np.pad(plane, half, mode="edge"), np.pad(other, margin, mode="edge")
-    square = np.arange(-half, half)
+    square = np.arange(-half, half, 1 + (squares.side >= SPARSE))
     rows, columns = (
         (np.minimum(at, size - 1)[:, None] + square) for at, size in zip(middles, plane.shape, strict=True)
     )
@@ -74,7 +87,7 @@ def _refined(
             rows[:, None, :, None] + candidate[0][:, :, None, None] + margin,
             columns[None, :, None, :] + candidate[1][:, :, None, None] + margin,
         ]
-        price = PRICE / 4**scale * np.minimum(MOST_PRICED, np.abs(candidate).sum(axis=0) << scale)
+        price = squares.price * np.minimum(MOST_PRICED, np.abs(candidate).sum(axis=0) << scale)
         difference = np.square(there - blocks).mean(axis=(2, 3)) + price
         better = difference < least
         best, least = np.where(better, candidate, best), np.where(better, difference, least)

@@ -51,7 +51,7 @@ def test_a_pattern_is_a_collection(folder: Path, run: Run) -> None:
 def test_workers_and_json_lines(folder: Path, run: Run) -> None:
     asked = ("learn", folder / "in", *SMALL, "--epochs", 2, "--shard", 1)
     assert run(*asked, "-o", folder / "a.epitome")[0] == 0
-    code, out, err = run(*asked, "-o", folder / "b.epitome", "--workers", 2, "--json")
+    code, out, err = run(*asked, "-o", folder / "b.epitome", "--workers", 2, "--json", "--progress", "json")
     assert code == 0
     assert load(folder / "a.epitome").pixels.tobytes() == load(folder / "b.epitome").pixels.tobytes()
     facts = json.loads(out)

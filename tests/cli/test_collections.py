@@ -91,7 +91,7 @@ def test_resumed_after_too_many_failures(folder: Path, run: Run, monkeypatch: py
     monkeypatch.setattr(rounds, "code_shard", failing)
     code, _, err = run(*asked, "-o", parts, "--checkpoint", kept)
     assert code == 6 and "1 of 3 shards failed" in err and "the disk is gone" in err and "--resume" in err
-    assert "--max-failed 0.1" in err and not parts.exists()
+    assert "--max-failed 0.34" in err and not parts.exists()
     monkeypatch.undo()
     code, _, err = run(*asked, "-o", parts, "--checkpoint", kept)
     assert code == 2 and "--resume" in err

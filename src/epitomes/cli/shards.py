@@ -76,7 +76,7 @@ def failures_explained() -> Iterator[None]:
         yield
     except TooManyFailedError as error:
         words = str(error).replace("max_failed=", "--max-failed ")
-        raise CommandError(PARTIAL, words, "--max-failed", "0.1") from error
+        raise CommandError(PARTIAL, words, "--max-failed", f"{error.needed:g}") from error
 
 
 def raise_failed(failed: Sequence[FailedShard], n_shards: int) -> None:

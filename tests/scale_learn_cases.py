@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from learn_cases import texture
 from epitomes import Epitome
 from epitomes.learn import smooth_noise
 from epitomes.phi import windows
-from epitomes.scale import Shard, Statistics
+from epitomes.scale import Shard, Statistics, process_pool
 
 PHI = windows((12, 12), (5, 5))
 LAM = 30.0
@@ -29,13 +28,6 @@ def pictures(count: int, shape: tuple[int, int] = (24, 26)) -> list[np.ndarray]:
 
 def start() -> Epitome:
     return smooth_noise(PHI, rng=3)
-
-
-def quick_pool(workers: int) -> ProcessPoolExecutor:
-    """A pool whose processes are forked by a server that has imported the library: they start at once."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["epitomes.scale"])
-    return ProcessPoolExecutor(workers, mp_context=context)
 
 
 class Wrapped(Executor):
@@ -59,7 +51,7 @@ class Killing:
         self.folder, self.always = folder, always
 
     def __call__(self) -> Executor:
-        return Wrapped(quick_pool(2), self.run)
+        return Wrapped(process_pool(2)(), self.run)
 
     def run(self, work: Callable[[Shard], Statistics], shard: Shard) -> Statistics:
         mark = self.folder / str(shard.index)

@@ -7,17 +7,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import contextmanager
-from functools import partial
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from learn_cases import same_bits
-from scale_learn_cases import LAM, PHI, Damaging, Killing, pictures, quick_pool, start
+from scale_learn_cases import LAM, PHI, Damaging, Killing, pictures, start
 
 from epitomes import kernels
 from epitomes.coders import Lasso
@@ -29,7 +26,6 @@ from epitomes.scale import (
     Status,
     TooManyFailedError,
     collection,
-    dask_executor,
     learn_from,
     process_pool,
     statistics_of,
@@ -42,26 +38,6 @@ SHARDS = {"sample": 60, "shard_size": 2, "round_shards": 3, "epochs": 2, "lam": 
 
 def learned(count: int = 14, **more: Any) -> Learned:
     return learn_from(pictures(count), start(), **{**SHARDS, **more})
-
-
-@contextmanager
-def cluster(workers: int) -> Iterator[Any]:
-    """Workers of a Dask cluster on this machine; everything listens on the loopback address."""
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=workers,
-        threads_per_worker=1,
-        processes=True,
-        host="127.0.0.1",
-        dashboard_address=None,
-        worker_dashboard_address=None,
-        memory_limit=None,
-    ) as local:
-        executor = dask_executor(local.scheduler_address)
-        try:
-            yield executor
-        finally:
-            executor._client.close()
 
 
 def test_it_learns_what_the_learners_in_memory_learn() -> None:
@@ -98,23 +74,22 @@ def test_threads_give_the_same_bits(workers: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [process_pool(2), partial(quick_pool, 1), partial(quick_pool, 3)])
-def test_processes_give_the_same_bits(make: Callable[[], Executor]) -> None:
-    assert same_bits(learned(executor=make).epitome, learned().epitome)
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_processes_give_the_same_bits(workers: int) -> None:
+    assert same_bits(learned(executor=process_pool(workers)).epitome, learned().epitome)
 
 
 @pytest.mark.slow
-def test_a_cluster_gives_the_same_bits_though_a_worker_is_killed() -> None:
+def test_a_cluster_gives_the_same_bits_though_workers_are_killed(dask_client: Any) -> None:
     killed: list[int] = []
-    with cluster(2) as executor:
 
-        def kill(status: Status) -> None:
-            if status.done in (2, 8):
-                workers = list(executor._client.run(os.getpid).values())
-                killed.append(workers[0])
-                os.kill(workers[0], signal.SIGKILL)
+    def kill(status: Status) -> None:
+        if status.done in (2, 8):
+            workers = list(dask_client.run(os.getpid).values())
+            killed.append(workers[0])
+            os.kill(workers[0], signal.SIGKILL)
 
-        found = learned(executor=executor, callback=kill)
+    found = learned(executor=dask_client.get_executor(pure=False, retries=3), callback=kill)
     assert len(set(killed)) == 2 and same_bits(found.epitome, learned().epitome)
 
 

@@ -22,11 +22,13 @@ from epitomes.cli.common import (
     require_goal,
     size,
 )
+from epitomes.cli.denoise_store import ProgressForm
 from epitomes.cli.errors import INPUT, CommandError, tell, usage
 from epitomes.cli.executors import Cluster, Workers, require_one_place
+from epitomes.cli.help import SCALE
 from epitomes.cli.learn_many import is_collection, learn_many, require_no
 from epitomes.cli.progress import watching
-from epitomes.cli.workers import MaxFailed, ShardSize
+from epitomes.cli.shards import MaxFailed, ProgressOption, ShardSize
 
 if TYPE_CHECKING:
     from epitomes.formats import Picture
@@ -109,7 +111,13 @@ def learn(
     online: Annotated[bool, typer.Option("--online", help="learn from small batches of patches")] = False,
     scales: Annotated[int, typer.Option(metavar="N", min=1, max=3, help="number of scales, from coarse to fine")] = 1,
     epochs: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="passes over many images [default: as many as 30 steps need]")
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="passes over many images [default: as many as 30 steps need]",
+            rich_help_panel=SCALE,
+        ),
     ] = None,
     workers: Workers = None,
     cluster: Cluster = None,
@@ -117,6 +125,7 @@ def learn(
     resume: Annotated[bool, typer.Option("--resume", help="continue from the checkpoint")] = False,
     shard: ShardSize = None,
     max_failed: MaxFailed = 0.01,
+    progress: ProgressOption = ProgressForm.bar,
     seed: Seed = 0,
     threads: Threads = None,
     json: Json = False,
@@ -165,6 +174,7 @@ def learn(
             workers=workers,
             cluster=cluster,
             max_failed=max_failed,
+            progress=progress,
             checkpoint=checkpoint,
             resume=resume,
             seed=seed,

@@ -11,9 +11,10 @@ from epitomes.cli.batch import is_pattern
 from epitomes.cli.common import Result, answer, size
 from epitomes.cli.errors import CommandError, tell, usage
 from epitomes.cli.executors import executor_of
-from epitomes.cli.workers import failures_explained, opened, raise_failed, tell_skipped, watching_shards
+from epitomes.cli.shards import failures_explained, opened, raise_failed, tell_skipped, watching_shards
 
 if TYPE_CHECKING:
+    from epitomes.cli.denoise_store import ProgressForm
     from epitomes.scale import Learned
 
 ALONE = "works on images in memory: name the files without patterns, and leave out --workers, --cluster and --epochs"
@@ -46,6 +47,7 @@ def learn_many(
     workers: int | None,
     cluster: str | None,
     max_failed: float,
+    progress: ProgressForm,
     checkpoint: Path | None,
     resume: bool,
     seed: int,
@@ -74,8 +76,8 @@ def learn_many(
     try:
         with (
             failures_explained(),
-            executor_of(workers, cluster) as executor,
-            watching_shards("learning", json) as callback,
+            executor_of(workers, cluster, threads) as executor,
+            watching_shards("learning", progress) as callback,
         ):
             learned = learn_from(
                 pictures,
@@ -142,7 +144,7 @@ def _result(learned: Learned, output: Path, lam: float, n_pictures: int, seconds
         "n_skipped": learned.n_skipped,
         "skipped": [{"name": each.name, "reason": each.reason} for each in learned.skipped],
         "seconds": seconds,
-        "objectives": [progress.objective for progress in learned.history],
+        "objectives": [each.objective for each in learned.history],
     }
     line = (
         f"learned {size(phi.epitome_shape)} from {n_pictures - learned.n_skipped} pictures in {len(learned.history)} "

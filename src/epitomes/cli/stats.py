@@ -9,10 +9,12 @@ from typing import Annotated
 import typer
 
 from epitomes.cli.common import Json, Overwrite, Result, Seed, answer, examples, require_goal
+from epitomes.cli.denoise_store import ProgressForm
 from epitomes.cli.errors import usage
 from epitomes.cli.executors import Cluster, Workers, executor_of, require_one_place
-from epitomes.cli.workers import (
+from epitomes.cli.shards import (
     MaxFailed,
+    ProgressOption,
     ShardSize,
     failures_explained,
     opened,
@@ -43,6 +45,7 @@ def stats(
     cluster: Cluster = None,
     shard: ShardSize = None,
     max_failed: MaxFailed = 0.01,
+    progress: ProgressOption = ProgressForm.bar,
     seed: Seed = 0,
     json: Json = False,
     overwrite: Overwrite = False,
@@ -70,7 +73,7 @@ def stats(
     with (
         failures_explained(),
         executor_of(workers, cluster) as executor,
-        watching_shards("coding", json) as callback,
+        watching_shards("coding", progress) as callback,
     ):
         found, failed = statistics_of(
             pictures,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
-from epitomes.scale.tasks import Workers
+from epitomes.scale.tasks import Workers, worker_count
 
 
 @contextmanager
@@ -18,7 +19,7 @@ def lasting(executor: Workers) -> Iterator[Workers]:
         return
     kept = _Kept(executor)
     try:
-        yield lambda: kept
+        yield _Again(kept)
     finally:
         kept.end()
 
@@ -46,5 +47,22 @@ class _Kept(Executor):
         """Shut the workers down."""
         self._executor.shutdown(wait=False, cancel_futures=True)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._executor, name)  # the number of workers, which run_tasks asks for
+    @property
+    def workers(self) -> int:
+        """How many tasks run at once."""
+        return worker_count(self._executor)
+
+
+@dataclass(frozen=True)
+class _Again:
+    """Makes no executor, but returns the one that was kept."""
+
+    kept: _Kept
+
+    def __call__(self) -> Executor:
+        return self.kept
+
+    @property
+    def workers(self) -> int:
+        """How many tasks run at once."""
+        return self.kept.workers

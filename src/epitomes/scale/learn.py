@@ -130,6 +130,7 @@ def learn_from(
     pictures = collection(source, n_axes=len(first.phi.patch_shape), shard_size=shard_size)
     run = Run(
         pictures,
+        pictures.kind(len(first.phi.patch_shape)),
         positive("lam", lam),
         _enough_epochs(len(pictures), round_shards) if epochs is None else whole("epochs", epochs, least=1),
         sample,
@@ -219,6 +220,7 @@ def statistics_of(
     pictures = collection(source, n_axes=len(epitome.phi.patch_shape), shard_size=shard_size)
     run = Run(
         pictures,
+        pictures.kind(len(epitome.phi.patch_shape)),
         positive("lam", lam),
         1,
         sample,

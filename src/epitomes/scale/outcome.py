@@ -48,6 +48,8 @@ class TooManyFailedError(RuntimeError):
     True
     """
 
+    needed: float = 1.0  # the fraction that would have been enough so far
+
 
 @dataclass(frozen=True)
 class Status:

@@ -6,6 +6,7 @@ Nothing depends on clocks or on which worker did what, so every executor gives t
 from __future__ import annotations
 
 import hashlib
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,7 @@ import numpy as np
 from epitomes.epitome import Epitome
 from epitomes.learn import Progress, Update
 from epitomes.learn.steps import improved
-from epitomes.scale._collection import Collection, Shard
+from epitomes.scale._collection import Collection, Kind, Shard
 from epitomes.scale.lasting import lasting
 from epitomes.scale.outcome import FailedShard, State, Status, TooManyFailedError
 from epitomes.scale.shards import code_shard
@@ -56,6 +57,7 @@ class Run:
     """Checked arguments of `learn_from`."""
 
     pictures: Collection
+    kind: Kind  # of the first picture, asked once: files may vanish during a run
     lam: float
     epochs: int
     sample: int | None
@@ -71,6 +73,7 @@ class Run:
         """Return what a checkpoint must agree with, in words."""
         return {
             "the pictures or shard_size": self.pictures.fingerprint,
+            "the kind of pictures": str(self.kind),
             "lam": repr(self.lam),
             "sample": repr(self.sample),
             "round_shards": repr(self.round_shards),
@@ -133,9 +136,15 @@ class Run:
         executor: Workers,
     ) -> Statistics:
         """Code shards and add their statistics; shards that fail are added to `failed`."""
-        kind = self.pictures.kind(len(epitome.phi.patch_shape))
         work = partial(
-            code_shard, epitome, lam=self.lam, sample=self.sample, kind=kind, seed=self.seed, epoch=epoch, threads=1
+            code_shard,
+            epitome,
+            lam=self.lam,
+            sample=self.sample,
+            kind=self.kind,
+            seed=self.seed,
+            epoch=epoch,
+            threads=1,  # tasks share the cores
         )
         total = pairwise(self._results(work, epoch, order, failed, clock, executor))
         if total is None or not total.count:
@@ -175,9 +184,11 @@ class Run:
     def _require_few(self, failed: dict[int, FailedShard]) -> None:
         if len(failed) > self.max_failed * len(self.pictures):
             named = "; ".join(map(str, failed.values()))
-            raise TooManyFailedError(
+            error = TooManyFailedError(
                 f"{len(failed)} of {len(self.pictures)} shards failed, and max_failed={self.max_failed:g}: {named}"
             )
+            error.needed = math.ceil(100 * len(failed) / len(self.pictures)) / 100
+            raise error
 
 
 def _accepted(

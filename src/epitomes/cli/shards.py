@@ -1,4 +1,4 @@
-"""Options of commands that work on collections: where shards are coded, how far it is, and what failed."""
+"""What commands on collections share: their options, how far they are, and what failed."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from epitomes.cli.batch import MOST_NAMED
+from epitomes.cli.denoise_store import ProgressForm
 from epitomes.cli.errors import PARTIAL, CommandError, tell
-from epitomes.cli.help import ADVANCED
+from epitomes.cli.help import SCALE
 from epitomes.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -21,13 +22,17 @@ if TYPE_CHECKING:
 
 MaxFailed = Annotated[
     float,
-    typer.Option(metavar="X", min=0, max=1, help="largest fraction of shards that may fail", rich_help_panel=ADVANCED),
+    typer.Option(metavar="X", min=0, max=1, help="largest fraction of shards that may fail", rich_help_panel=SCALE),
 ]
 ShardSize = Annotated[
     int | None,
     typer.Option(
-        "--shard", metavar="N", min=1, help="pictures or planes in one task [default: 50]", rich_help_panel=ADVANCED
+        "--shard", metavar="N", min=1, help="pictures or planes in one task [default: 50]", rich_help_panel=SCALE
     ),
+]
+ProgressOption = Annotated[
+    ProgressForm,
+    typer.Option("--progress", metavar="FORM", help="bar, or json: a line on stderr per round", rich_help_panel=SCALE),
 ]
 
 
@@ -43,9 +48,9 @@ def opened(files: Sequence[Path], n_axes: int, shard_size: int | None) -> Collec
 
 
 @contextmanager
-def watching_shards(label: str, json: bool) -> Iterator[Callable[[Status], None] | None]:
-    """Yield a callback that draws a bar; with --json, one that prints a line per round for batch systems."""
-    if json:
+def watching_shards(label: str, form: ProgressForm) -> Iterator[Callable[[Status], None] | None]:
+    """Yield a callback that draws a bar, or prints a line per round for batch systems."""
+    if form is ProgressForm.json:
         yield _lines(label)
         return
     with progress(label) as bar:
@@ -71,7 +76,7 @@ def failures_explained() -> Iterator[None]:
         yield
     except TooManyFailedError as error:
         words = str(error).replace("max_failed=", "--max-failed ")
-        raise CommandError(PARTIAL, words, "--max-failed", "0.1") from error
+        raise CommandError(PARTIAL, words, "--max-failed", f"{error.needed:g}") from error
 
 
 def raise_failed(failed: Sequence[FailedShard], n_shards: int) -> None:

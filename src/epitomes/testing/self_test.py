@@ -35,6 +35,7 @@ EXTRAS = {  # extra -> the package that it installs, and what for
     "zarr": ("zarr", "OME-Zarr"),
     "sklearn": ("scikit-learn", "epitomes.estimators"),
     "plot": ("matplotlib", "epitomes.plot"),
+    "dask": ("distributed", "clusters"),
 }
 
 _CLOSE = 2e-4  # of the largest value: sums in float32, in two orders

@@ -161,6 +161,7 @@ def test_profile_round_trip(tmp_path: object, rng: np.random.Generator) -> None:
     assert again.describe() == found.describe()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["astronaut", "chelsea"])
 def test_noise_that_the_channels_share_is_told_from_noise_of_each(name: str, rng: np.random.Generator) -> None:
     clean = picture(name)
@@ -172,6 +173,7 @@ def test_noise_that_the_channels_share_is_told_from_noise_of_each(name: str, rng
     assert each.is_white and each.blocks is None
 
 
+@pytest.mark.slow
 def test_shared_noise_is_removed(rng: np.random.Generator) -> None:
     clean = picture("astronaut")[:192, :192]
     noisy = clean + rng.normal(0, 17, (*clean.shape[:2], 1))
@@ -186,6 +188,7 @@ def test_colours_that_are_noisier_than_lightness_are_no_cloth() -> None:
     assert probability_of_noise(found | {"colour": -0.1}) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["chelsea", "astronaut"])
 @pytest.mark.parametrize("made", [gamma_corrected, resized])
 def test_colours_are_the_witness_of_noise_under_texture(

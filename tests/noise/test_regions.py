@@ -57,6 +57,7 @@ def test_the_sentence_has_the_levels_and_the_share(rng: np.random.Generator) -> 
     assert regions.quiet_share == pytest.approx(CORNER.mean(), abs=0.03)
 
 
+@pytest.mark.slow
 def test_the_air_of_a_magnitude_image(rng: np.random.Generator) -> None:
     """Without signal, magnitudes are Rayleigh: their noise is 0.655 of that in the body, which is one model, Rician."""
     body = (X - 0.5) ** 2 / 0.35**2 + (Y - 0.5) ** 2 / 0.42**2 < 1

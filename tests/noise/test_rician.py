@@ -144,6 +144,7 @@ def test_there_and_back() -> None:
     np.testing.assert_allclose(even.back(means), clean, atol=0.05)
 
 
+@pytest.mark.slow
 def test_planes_of_a_volume_share_it() -> None:
     _, noisy = scan(10.0)
     found = estimate_noise(np.stack([noisy] * 3))

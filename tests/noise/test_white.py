@@ -86,6 +86,7 @@ class TestParts:
     def constant(self, sigma: float, seed: int) -> np.ndarray:
         return self.light + sigma * np.random.default_rng(seed).standard_normal(self.light.shape)
 
+    @pytest.mark.slow
     def test_channels_of_either_kind(self) -> None:
         """Parameters per channel; a channel without noise has a level all the same, or could not be stabilised."""
         image = np.stack([self.counts(2.0, 0), self.constant(4.0, 1), np.full_like(self.light, 7.0)], axis=-1)

@@ -30,6 +30,7 @@ def test_the_regression_is_at_its_minimum(rng: np.random.Generator) -> None:
     assert weight @ (chance - noisy) == pytest.approx(0, abs=1e-2)  # the constant has no ridge
 
 
+@pytest.mark.slow
 def test_pictures_in_weights_out(tmp_path: Path, rng: np.random.Generator) -> None:
     ramp = np.linspace(60, 180, 64)[:, None, None] * np.ones((64, 64, 3))
     for folder in ("photos", "clean"):

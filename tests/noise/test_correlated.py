@@ -63,6 +63,7 @@ def test_blurred_noise_is_found_with_its_level(name: str, blur: float, rng: np.r
     assert found.interval[0] < 20 < found.interval[1]
 
 
+@pytest.mark.slow
 def test_the_spectrum_is_that_of_the_blur(rng: np.random.Generator) -> None:
     clean = picture("camera")
     found = measure_correlated(clean + blurred_noise(clean.shape, 1.0, 20.0, rng))
@@ -74,6 +75,7 @@ def test_the_spectrum_is_that_of_the_blur(rng: np.random.Generator) -> None:
     assert 0.8 < np.median(ratio) < 1.3
 
 
+@pytest.mark.slow
 def test_colours_that_share_their_noise(rng: np.random.Generator) -> None:
     clean = picture("coffee")
     shared = blurred_noise(clean.shape[:2], 1.0, 15.0, rng)[..., None]

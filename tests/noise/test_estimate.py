@@ -121,6 +121,7 @@ class TestScale:
         monkeypatch.setattr(patch_rows, "CHUNK", 37)
         assert estimate_noise(image).level == pytest.approx(found.level, rel=1e-12)
 
+    @pytest.mark.slow
     def test_large_images_are_sampled(self, monkeypatch: pytest.MonkeyPatch) -> None:
         image = noisy("camera", 10, 512)
         monkeypatch.setattr(weak_texture, "MAX_PATCHES", 40_000)
@@ -178,6 +179,7 @@ class TestDoubt:
             assert found.level == 0
             assert says(found, "no noise at all")
 
+    @pytest.mark.slow
     def test_drawing_with_noise_is_fine(self, rng: np.random.Generator) -> None:
         found = self.of(data.shepp_logan_phantom() + 0.05 * rng.standard_normal((400, 400)))
         assert found.reliable

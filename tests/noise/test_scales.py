@@ -29,6 +29,7 @@ def test_long_noise_has_a_third_scale(blur: float, scales: int, rng: np.random.G
     assert found.blocks.n_scales == scales
 
 
+@pytest.mark.slow
 def test_the_low_frequencies_of_long_noise_are_found(rng: np.random.Generator) -> None:
     clean = picture()
     noise = blurred_noise(clean.shape, 2.0, 20.0, rng)

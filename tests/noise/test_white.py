@@ -107,6 +107,7 @@ class TestParts:
         assert found.sigma.shape == () and found.is_constant
         assert found.level == pytest.approx(np.sqrt(12.5), rel=0.05)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("n_counted", [1, 2])
     def test_planes_of_the_more_frequent_kind(self, n_counted: int) -> None:
         planes = [self.counts(2.0, seed) if seed < n_counted else self.constant(4.0, seed) for seed in range(3)]

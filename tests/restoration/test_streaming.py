@@ -50,6 +50,7 @@ class OneByOne:
         return self._pixels.mean(dtype=dtype)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("planes", ["auto", "aligned", "flat"])
 def test_the_bits_of_the_whole_clip(clip: np.ndarray, planes: str) -> None:
     method = NonLocal(preset="fast", planes=planes)

@@ -63,6 +63,7 @@ FADED, UNEVEN, LESS = -0.3, 1.22, 0.85
 SHARED, PRESENT = 0.7, 0.5
 FINE = ORDER.reshape(SIDE, SIDE) >= 10
 LIGHTER, COARSE = 1.0, -0.25  # most noise of lightness over that of colours; growth of the latter's noise
+SLACK = 1.2  # of a first look at that, before colours are measured by themselves
 COLOURS = 3
 JPEG_COLOURS = 1.4  # noise of colours in JPEG files over that of their flat blocks
 DISBELIEF, BELIEF = 0.2, 0.5  # probability of noise up to which nothing is removed, and from which all of it
@@ -79,7 +80,7 @@ def estimate_correlated(image: Array, white: Callable[[], Estimate], *, certain:
     measured = measure_correlated(image)
     if measured is None:
         return white()
-    witness = None if certain or image.ndim == 2 or image.shape[2] != COLOURS else measure_colours(image)
+    witness = None if certain or not measured.has_sharp_colours else measure_colours(image)
     if witness is not None and measured.is_independent and witness.is_noise_of_colours:
         found = white()
         return witness.estimate(1.0) if witness.is_other_than(found.noise) else found
@@ -160,6 +161,14 @@ class Measured:
             or (ratio < THINNED and falls_late and alike)
             or (slope < FALLING and self.probability >= EVIDENT)
         )
+
+    @property
+    def has_sharp_colours(self) -> bool:
+        """Whether the finest frequencies of the second colour difference are no weaker than those of lightness."""
+        if self.spectrum.n_channels != COLOURS:
+            return False
+        fine = self.spectrum.turned(lightness_first(COLOURS)).power[0, FINE].mean(axis=0)
+        return bool(fine[0, 0] < (ALIKE_CHANNELS * SLACK) ** 2 * fine[-1, -1])
 
     @property
     def is_independent(self) -> bool:

@@ -26,7 +26,7 @@ from epitomes.restoration.planning import TINY
 METHODS = ("nonlocal", "paper")
 PRESETS = ("auto", "fast", "balanced", "best")
 MOST_COLOURS = 4  # a last axis that is no longer is hardly spatial
-LEAST_SAMPLE, SAMPLE_PER_SECOND = 2**18, 2**14  # pixels from which noise is estimated within a time limit
+LEAST_SAMPLE, SAMPLE_PER_SECOND = 2**17, 2**13  # pixels from which noise is estimated within a time limit
 LEAST_SIDE = 256  # pixels of such a sample
 DEFECTS = 0.25  # share of such a sample in which impulses and stripes are looked for first
 LEAST_VALUES = 64  # of an image whose range says something about its noise

@@ -1,7 +1,7 @@
 """Correlated noise of one image: of cameras, JPEG, resized and scanned pictures. Estimated blind, and believed or not.
 
 The noise of flat blocks is measured at two or three scales (`scales`), and that of JPEG files where their steps do not
-hide it (`jpeg_noise`).
+hide it (`jpeg_noise`). Of three channels, a colour difference is measured by itself where it may be the better witness.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ FADED, UNEVEN, LESS = -0.3, 1.22, 0.85
 # of every two of them go together so far, and it has this share of the level of flat blocks: otherwise it is texture.
 SHARED, PRESENT = 0.7, 0.5
 FINE = ORDER.reshape(SIDE, SIDE) >= 10
-LIGHTER, COARSE = 1.0, -0.25  # most noise of lightness over that of colours; growth of the latter's noise
+COARSE = -0.25  # growth of the noise of colours, up to which it limits that of lightness
 SLACK = 1.2  # of a first look at that, before colours are measured by themselves
 COLOURS = 3
 JPEG_COLOURS = 1.4  # noise of colours in JPEG files over that of their flat blocks
@@ -128,6 +128,17 @@ class Measured:
         return self.alive >= LEAST_ALIVE and self.evidence["quiet"] >= LEAST_SPREAD
 
     @property
+    def level(self) -> float:
+        """The level of flat blocks, over all channels."""
+        return float(np.sqrt(np.mean(np.square(self.spectrum.sigma))))
+
+    @property
+    def finest(self) -> Floats:
+        """Variances of lightness and of both colour differences at the finest frequencies."""
+        fine = self.spectrum.turned(lightness_first(COLOURS)).power[0, FINE].mean(axis=0)
+        return np.asarray(np.maximum(np.diagonal(fine), np.finfo(np.float64).tiny))
+
+    @property
     def bias(self) -> float:
         """The level of the noise over that of the flattest blocks, as far as it can be told."""
         if not self.biased:
@@ -151,7 +162,7 @@ class Measured:
         if white.gain.any():
             return False
         level, finest = self.spectrum.level, self.evidence["finest"]
-        ratio = white.level / float(np.sqrt(np.mean(np.square(self.spectrum.sigma))))
+        ratio = white.level / self.level
         falls_late = self.evidence["fast"] > FAST
         alike = self.is_random and self.evidence["rougher"] < ALIKE and level.max() < EVEN * level.min()
         slope = np.polyfit(np.linspace(0, 1, len(level)), np.log(level), 1)[0] if len(level) > 1 else 0.0
@@ -167,17 +178,13 @@ class Measured:
         """Whether the finest frequencies of the second colour difference are no weaker than those of lightness."""
         if self.spectrum.n_channels != COLOURS:
             return False
-        fine = self.spectrum.turned(lightness_first(COLOURS)).power[0, FINE].mean(axis=0)
-        return bool(fine[0, 0] < (ALIKE_CHANNELS * SLACK) ** 2 * fine[-1, -1])
+        lightness, _, colour = self.finest
+        return bool(lightness < (ALIKE_CHANNELS * SLACK) ** 2 * colour)
 
     @property
     def is_independent(self) -> bool:
         """Whether every channel has noise of its own, and of one kind: any mixture of them is as noisy."""
-        if self.spectrum.n_channels != COLOURS:
-            return False
-        fine = self.spectrum.turned(lightness_first(COLOURS)).power[0, FINE].mean(axis=0)
-        deviations = np.sqrt(np.maximum(np.diagonal(fine), np.finfo(np.float64).tiny))
-        return bool(deviations.max() < ALIKE_CHANNELS * deviations.min())
+        return self.spectrum.n_channels == COLOURS and bool(self.finest.max() < ALIKE_CHANNELS**2 * self.finest.min())
 
     @property
     def is_noise_of_colours(self) -> bool:
@@ -188,9 +195,7 @@ class Measured:
         """Whether noise of a colour difference is not the `white` one that was found."""
         level = self.spectrum.level
         return not white.gain.any() and bool(
-            self.evidence["finest"] < FADED
-            or level.max() > UNEVEN * level.min()
-            or white.level < LESS * float(np.sqrt(np.mean(np.square(self.spectrum.sigma))))
+            self.evidence["finest"] < FADED or level.max() > UNEVEN * level.min() or white.level < LESS * self.level
         )
 
     def limited_by(self, colours: Measured) -> Measured:
@@ -200,7 +205,7 @@ class Measured:
         strong all the same, colours were not smoothed, and what is stronger in lightness is texture.
         """
         turn = lightness_first(COLOURS)
-        own, most = self.spectrum.turned(turn), LIGHTER**2 * colours.spectrum.power[..., 0, 0]
+        own, most = self.spectrum.turned(turn), colours.spectrum.power[..., 0, 0]
         lightness = np.maximum(own.power[..., 0, 0], np.finfo(np.float64).tiny)
         if (
             not colours.is_random
@@ -211,7 +216,7 @@ class Measured:
             return self
         by = np.ones(own.power.shape[:-1])
         by[..., 0] = np.sqrt(np.minimum(1, most / lightness))
-        limited = replace(own, power=own.power * by[..., :, None] * by[..., None, :])
+        limited = replace(own, power=_scaled(own.power, by))
         spread = min(self.evidence["quiet"], colours.evidence["quiet"])  # texture spreads levels, too
         return replace(self, spectrum=limited.turned(turn.T), evidence=self.evidence | {"quiet": spread})
 
@@ -220,15 +225,14 @@ class Measured:
         if self.spectrum.n_channels == 1 or white.gain.any():
             return False
         together = float(_correlations(self.spectrum.power[0, FINE].mean(axis=0)).min())
-        return together > SHARED and white.level > PRESENT * float(np.sqrt(np.mean(np.square(self.spectrum.sigma))))
+        return together > SHARED and white.level > PRESENT * self.level
 
     def shared(self, white: Estimate) -> Estimate:
         """White noise of each channel, with the correlations of the channels at each frequency."""
         own = self.spectrum
         sigma = np.broadcast_to(white.noise.sigma, own.n_channels)
-        power = (
-            _correlations(own.power) * np.outer(sigma, sigma) * 0.25 ** np.arange(own.n_scales).reshape(-1, 1, 1, 1, 1)
-        )
+        share = 0.25 ** np.arange(own.n_scales).reshape(-1, 1, 1, 1, 1)  # of the variance, at half the size and so on
+        power = _correlations(own.power) * np.outer(sigma, sigma) * share
         noise = Noise.from_blocks(BlockSpectrum(power=power, brightness=np.zeros(1), level=np.ones(1)))
         return Estimate(replace(noise, interval=white.noise.interval, estimated=True), white.doubts)
 
@@ -243,14 +247,18 @@ class Measured:
         variance = len(turn) * level**2 * 0.25 ** np.arange(own.n_scales)
         by = np.full(own.power.shape[:-1], JPEG_COLOURS)
         by[..., 0] = np.sqrt(variance[:, None, None] / np.maximum(own.power[..., 0, 0], np.finfo(np.float32).tiny))
-        power = own.power * by[..., :, None] * by[..., None, :]
-        white = BlockSpectrum(power=power, brightness=np.zeros(1), level=np.ones(1))
+        white = BlockSpectrum(power=_scaled(own.power, by), brightness=np.zeros(1), level=np.ones(1))
         return replace(self, spectrum=white.turned(turn.T), biased=False)
 
     @property
     def looks_white(self) -> bool:
         """Whether the finest frequencies hold so much noise that it may be white."""
         return self.evidence["finest"] > COLOURED
+
+
+def _scaled(power: Floats, by: Floats) -> Floats:
+    """The power with each deviation multiplied."""
+    return np.asarray(power * by[..., :, None] * by[..., None, :])
 
 
 def _correlations(covariance: Array) -> Array:

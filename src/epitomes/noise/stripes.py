@@ -2,9 +2,9 @@
 
 An offset is the same along its whole line. So the differences between neighbouring lines have the same sign far to the
 left and far to the right, in nearly all lines; edges and texture of an image agree in a few lines only. The offsets are
-what fits the medians of these differences best, among offsets of the size that was found. An edge or shading along the
-lines agrees, too, but goes on in one direction; offsets go up and down. Slow changes over many lines
-are left in the image: shading looks the same.
+what fits the medians of these differences best, among offsets of the size that was found; where parts of a line differ,
+a median counts less. An edge or shading along the lines agrees, too, but goes on in one direction; offsets go up and
+down. Slow changes over many lines are left in the image: shading looks the same.
 """
 
 from __future__ import annotations

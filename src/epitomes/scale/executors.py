@@ -5,16 +5,18 @@ from __future__ import annotations
 import multiprocessing
 import os
 import threading
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 from multiprocessing.context import BaseContext
-from typing import Any, cast
+from typing import Any
 
 from epitomes.checks import whole
 from epitomes.formats.errors import library
 
 PRELOADED = ["epitomes.scale", "zarr"]
+CLOSING = 10  # seconds that the end of a connection may take
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,8 @@ def dask_executor(address: str) -> Executor:
     Returns
     -------
     Executor
-        To be given to `run_tasks`. Its method ``shutdown`` ends the connection, not the cluster.
+        To be given to `run_tasks`. Its method ``shutdown`` gives up the tasks that have not ended and closes the
+        connection; the cluster goes on.
 
     Raises
     ------
@@ -112,7 +115,30 @@ def dask_executor(address: str) -> Executor:
     """
     distributed: Any = library("distributed", extra="dask", what="a cluster")
     # A task is no pure function for Dask: two runs of one tile must be two tasks.
-    return cast(Executor, distributed.Client(address).get_executor(pure=False, retries=3))
+    client = distributed.Client(address, set_as_default=False)
+    return _Connection(client, client.get_executor(pure=False, retries=3))
+
+
+class _Connection(Executor):
+    """Dask's executor and its client. Dask's own leaves the client open, which then looks for a scheduler for ever."""
+
+    def __init__(self, client: Any, executor: Executor) -> None:
+        self._client = client
+        self._executor = executor
+
+    def submit(self, work: Callable[..., Any], /, *items: Any, **named: Any) -> Future[Any]:
+        """Submit a task to the workers."""
+        return self._executor.submit(work, *items, **named)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End the connection."""
+        self._executor.shutdown(wait=wait and not cancel_futures)
+        self._client.close(timeout=CLOSING)
+
+    @property
+    def workers(self) -> int:
+        """How many tasks run at once; workers come and go."""
+        return max(1, sum(self._client.nthreads().values()))
 
 
 def _context() -> BaseContext:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 import zlib
 from contextlib import suppress
@@ -73,3 +74,24 @@ class Deadly:
                 Path(self.seen, f"{zlib.crc32(image.tobytes())}").touch(exist_ok=False)
                 os.kill(os.getpid(), signal.SIGKILL)
         return replace(self.inner, whole=self.whole).run(image, sigma, **more)
+
+
+def die(_: object = None) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def leave(code: int) -> None:
+    sys.exit(code)
+
+
+def threads_and_parent() -> tuple[str, int]:
+    return os.environ["EPITOMES_NUM_THREADS"], os.getppid()
+
+
+def unpicklable(_: object = None) -> object:
+    return lambda: None
+
+
+def nap(seconds: float) -> int:
+    time.sleep(seconds)
+    return os.getpid()

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import stat
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
 
 import pytest
+from processes import lines, python
 
 from epitomes.files import ABANDONED, write_atomically
 
@@ -173,9 +172,8 @@ def test_a_killed_writer_leaves_a_whole_file(tmp_path: Path) -> None:
         "    n = n % 255 + 1; write_atomically(Path(sys.argv[1]), bytes([n]) * 1_000_000); print(flush=True)"
     )
     for wait in (0.0, 0.003, 0.011):
-        with subprocess.Popen([sys.executable, "-c", loop, str(file)], stdout=subprocess.PIPE) as child:
-            assert child.stdout is not None
-            child.stdout.readline()  # it has begun
+        with python("-c", loop, file) as child:
+            next(lines(child))  # it has begun
             time.sleep(wait)
             child.send_signal(signal.SIGKILL)
         content = file.read_bytes()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from dask_cluster import cluster
 from scale_learn_cases import pictures
 
 from epitomes import kernels
@@ -63,14 +64,11 @@ def test_workers_and_json_lines(folder: Path, run: Run) -> None:
 
 @pytest.mark.slow
 def test_a_cluster(folder: Path, run: Run) -> None:
-    distributed = pytest.importorskip("distributed")
+    pytest.importorskip("distributed")
     asked = ("learn", folder / "in", *SMALL, "--shard", 1)
     assert run(*asked, "-o", folder / "a.epitome")[0] == 0
-    with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, worker_dashboard_address=None
-    ) as cluster:
-        assert cluster.scheduler_address.startswith("tcp://127.0.0.1:")
-        code = run(*asked, "-o", folder / "b.epitome", "--cluster", cluster.scheduler_address)[0]
+    with cluster(1) as running:
+        code = run(*asked, "-o", folder / "b.epitome", "--cluster", running.address)[0]
     assert code == 0
     assert load(folder / "a.epitome").pixels.tobytes() == load(folder / "b.epitome").pixels.tobytes()
 

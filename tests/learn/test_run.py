@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
@@ -15,6 +13,7 @@ import learn_cases
 import numpy as np
 import pytest
 from learn_cases import LEARNERS, N_STEPS, learner, numbers, phi_at, same_bits
+from processes import lines, python
 
 from epitomes import Epitome
 from epitomes.learn import Fit, Moments, Progress, Step, run, steps
@@ -184,14 +183,13 @@ def test_killed_runs_end_as_if_nothing_had_happened(tmp_path: Path) -> None:
     """`kill -9` in the middle of learning, at a moment that nobody chose; then resumed, by another process."""
     code = "from pathlib import Path; import learn_cases; learn_cases.learn_until_killed(Path())"
     paths = os.environ | {"PYTHONPATH": str(Path(learn_cases.__file__).parent)}
-    with subprocess.Popen(
-        [sys.executable, "-c", code], cwd=tmp_path, env=paths, stdout=subprocess.PIPE, text=True
-    ) as child:
-        assert child.stdout is not None
+    with python("-c", code, cwd=tmp_path, env=paths) as child:
         reached: set[str] = set()
-        while reached < set(LEARNERS):
-            index, kind = child.stdout.readline().strip().split(maxsplit=1)
+        for line in lines(child):
+            index, kind = line.strip().split(maxsplit=1)
             reached |= {kind} if int(index) >= 4 else set()
+            if reached == set(LEARNERS):
+                break
         child.send_signal(signal.SIGKILL)
     assert child.returncode == -signal.SIGKILL
     for kind in LEARNERS:

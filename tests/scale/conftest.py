@@ -1,4 +1,4 @@
-"""Executors for the tests: threads, processes, and a cluster of two processes on this machine."""
+"""A Dask cluster of two processes on this machine."""
 
 from __future__ import annotations
 
@@ -6,27 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from dask_cluster import cluster
 
 
 @pytest.fixture(scope="session")
 def dask_client() -> Iterator[Any]:
-    """A cluster on the loopback address, without a dashboard.
-
-    A task may kill two workers before it is given up, not four: on a busy machine each takes seconds to start.
-    """
+    """A client of a cluster."""
     distributed = pytest.importorskip("distributed")
-    dask = pytest.importorskip("dask")
-    with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
-        distributed.LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address=None,
-            worker_dashboard_address=None,
-            memory_limit=None,
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+    with cluster() as running:
+        client = distributed.Client(running.address, set_as_default=False)
         yield client
+        client.close(timeout=5)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from processes import lines, python
 from restoration_cases import whole_methods
 from scale_cases import Deadly
 from store_cases import SIGMA, grey, stored, untiled
@@ -51,18 +50,16 @@ def test_killed_workers_change_no_byte(tmp_path: Path) -> None:
 
 def test_a_killed_job_goes_on(tmp_path: Path) -> None:
     path, goal = stored(tmp_path, grey()), tmp_path / "out.zarr"
-    command = [sys.executable, "-c", DRIVER, str(path), str(goal), str(LEVEL)]
     before = -1
     for enough in (20, 60):
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as job:
-            assert job.stdout is not None
-            for line in job.stdout:
+        with python("-c", DRIVER, path, goal, LEVEL) as job:
+            for line in lines(job):
                 stage, done = line.split()
                 if stage == "tiles" and int(done) >= enough:
                     job.send_signal(signal.SIGKILL)
                     break
-        lines = goal.with_name("out.zarr.partial.jsonl").read_text().splitlines()
-        assert len(lines) > enough > before and not goal.exists()
+        written = goal.with_name("out.zarr.partial.jsonl").read_text().splitlines()
+        assert len(written) > enough > before and not goal.exists()
         before = enough
     journal = goal.with_name("out.zarr.partial.jsonl")
     journal.write_text(journal.read_text() + '{"tile": 9')  # a line that was cut short
@@ -114,7 +111,7 @@ def test_ports_are_on_the_loopback_address(request: pytest.FixtureRequest) -> No
     client = request.getfixturevalue("dask_client")
     executor = client.get_executor(pure=False)
     assert list(executor.map(abs, [-1, 2])) == [1, 2]
-    pids = {os.getpid(), *client.run(os.getpid).values()}
+    pids = {client.run_on_scheduler(os.getpid), os.getpid(), *client.run(os.getpid).values()}
     addresses = {address for pid in pids for address in listening(pid)}
     assert addresses and addresses <= {"0100007F", "0" * 24 + "01000000"}  # 127.0.0.1 and ::1
     with process_pool(1)() as pool:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dask_cluster import cluster
 from scale_cases import kills_on_three, kills_once, raises_on_three, slow_square
 
 from epitomes.scale import Failure, dask_executor, process_pool, run_tasks
@@ -54,6 +55,21 @@ def test_tasks_survive_the_death_of_their_workers(tmp_path: Path) -> None:
     jobs = [(str(tmp_path), number) for number in range(6)]
     assert list(run_tasks(kills_once, jobs, process_pool(2))) == list(range(6))
     assert len(list(tmp_path.iterdir())) == 6
+
+
+@pytest.mark.slow
+def test_a_cluster_that_is_gone_is_told_within_seconds() -> None:
+    pytest.importorskip("distributed")
+    with cluster(1) as running:
+        executor = dask_executor(running.address)
+        results = run_tasks(slow_square, range(2000), executor)
+        assert next(results) == 0
+        running.end()
+        began = time.monotonic()
+        with pytest.raises(BrokenExecutor, match="connection to its scheduler is lost"):
+            list(results)
+        executor.shutdown(wait=False)
+        assert time.monotonic() - began < 60
 
 
 @pytest.mark.slow

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import threading
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
-from multiprocessing.connection import wait
-from multiprocessing.context import BaseContext
 from typing import Any
 
 from epitomes.checks import whole
 from epitomes.formats.errors import library
+from epitomes.scale.pool import ProcessPool
 
-PRELOADED = ["epitomes.scale", "zarr"]
 CLOSING = 10  # seconds that the end of a connection may take
 
 
@@ -27,12 +23,7 @@ class ProcessPools:
     threads: int
 
     def __call__(self) -> Executor:
-        return ProcessPoolExecutor(
-            self.workers,
-            mp_context=_context(),
-            initializer=_begin,
-            initargs=(self.threads,),
-        )
+        return ProcessPool(self.workers, self.threads)
 
 
 @dataclass(frozen=True)
@@ -58,7 +49,7 @@ def process_pool(workers: int, *, threads: int = 1) -> ProcessPools:
     Returns
     -------
     ProcessPools
-        To be given to `run_tasks` as its executor: it can replace a pool whose worker died.
+        To be given to `run_tasks` as its executor.
 
     See Also
     --------
@@ -132,33 +123,14 @@ class _Connection(Executor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the connection."""
-        self._executor.shutdown(wait=wait and not cancel_futures)
+        if self._client.status == "running":
+            self._executor.shutdown(wait=wait and not cancel_futures)
         self._client.close(timeout=CLOSING)
 
     @property
     def workers(self) -> int:
         """How many tasks run at once; workers come and go."""
-        return max(1, sum(self._client.nthreads().values()))
-
-
-def _context() -> BaseContext:
-    """Processes that begin without our threads, locks and open files; where that is possible, with libraries loaded."""
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(PRELOADED)  # a pool that replaces a broken one is ready at once
-    return context
-
-
-def _begin(threads: int) -> None:
-    """Prepare a worker."""
-    os.environ["EPITOMES_NUM_THREADS"] = str(threads)
-    threading.Thread(target=_end_with_parent, daemon=True, name="parent").start()
-
-
-def _end_with_parent() -> None:
-    """End when the process that made the pool is killed: a worker would wait for tasks for ever."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os._exit(1)
+        with suppress(OSError):  # the connection is lost: tasks will say so
+            if self._client.status == "running":
+                return max(1, int(sum(self._client.nthreads().values())))
+        return 1

@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
 from epitomes.blocks import n_threads
 from epitomes.checks import whole
+from epitomes.scale.pool import WorkerDiedError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -75,8 +76,9 @@ def run_tasks(
         Items of the tasks. They are taken as they are needed.
     executor : Executor or callable, optional
         Any `concurrent.futures.Executor`, such as a process pool or ``Client(...).get_executor(pure=False, retries=3)``
-        of Dask, or a function without arguments that makes one. Only with a function, tasks survive the death of a
-        worker of a process pool, because such a pool cannot be used any more. Default: threads of this process.
+        of Dask, or a function without arguments that makes one, such as `process_pool`. Only with a function, tasks
+        survive the death of a worker of a `ProcessPoolExecutor`, because such a pool cannot be used any more.
+        Default: threads of this process.
     window : int, optional
         Most tasks that are submitted and whose results are not yet taken. Default: four per worker.
     retries : int, default: 3
@@ -90,12 +92,13 @@ def run_tasks(
     Raises
     ------
     BrokenExecutor
-        If a worker of an executor died that cannot be replaced.
+        If a worker of an executor died that cannot be replaced, or the connection to a cluster was lost.
 
     Notes
     -----
-    When a worker of a process pool dies, all unfinished tasks are lost, and nobody knows which one is to blame. They
-    are repeated one by one in a new pool. Thus a task that always kills its worker is found, and costs no other task.
+    When a process of `process_pool` dies, its task is repeated in a new one. When one of a pool of the standard library
+    dies, all unfinished tasks are lost, and nobody knows which one is to blame: they are repeated one by one in a new
+    pool. Either way a task that always kills its worker is found, and costs no other task.
 
     Examples
     --------
@@ -121,10 +124,16 @@ class _Task(Generic[Item, Result]):
 
     @property
     def error(self) -> BaseException | None:
-        return self.future.exception()
+        try:
+            return self.future.exception()
+        except CancelledError as error:
+            raise BrokenExecutor(
+                "the executor gave up its tasks; a cluster does so when the connection to its scheduler is lost: "
+                "see whether the scheduler runs, then go on with resume or start again"
+            ) from error
 
     def died(self) -> bool:
-        return _is_death(self.error)
+        return _is_of_unknown_cause(self.error)
 
 
 def _results(
@@ -144,9 +153,9 @@ def _results(
             error = first.error
             if error is None:
                 yield tasks.popleft().future.result()
-            elif first.deaths or (first.errors >= retries and not _is_death(error)):
+            elif first.deaths or (first.errors >= retries and not _is_of_unknown_cause(error)):
                 yield _failure(tasks.popleft(), error)
-            elif _is_death(error):
+            elif _is_of_unknown_cause(error):
                 _find_the_killer(work, tasks, pool, retries)
             else:
                 first.errors += 1
@@ -180,11 +189,11 @@ def _find_the_killer(
 def _failure(task: _Task[Item, Result], error: BaseException) -> Failure:
     words = " ".join(f"{type(error).__name__}: {error}".split())
     died = f"its worker died whenever it ran ({words})"
-    return Failure(task.index, task.item, died if task.deaths else words)
+    return Failure(task.index, task.item, died if task.deaths or isinstance(error, WorkerDiedError) else words)
 
 
-def _is_death(error: BaseException | None) -> bool:
-    """Whether an error says that a worker died: that of a broken pool, or Dask's, which is known by its name."""
+def _is_of_unknown_cause(error: BaseException | None) -> bool:
+    """Whether some worker died: the error of a broken pool, or Dask's, which is known by its name."""
     return isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker"
 
 

@@ -152,5 +152,5 @@ def test_huge_headers(tmp_path: Path, name: str, content: bytes) -> None:
 def test_a_wide_picture_does_not_fit_in_webp(tmp_path: Path) -> None:
     from epitomes.formats import ImageFileError
 
-    with pytest.raises(ImageFileError, match=r"at most 16383 lines.*\.png"):
+    with pytest.raises(ImageFileError, match=r"at most 16383.*\.png"):
         write(tmp_path / "a.webp", np.zeros((1, 16384, 3), np.uint8))

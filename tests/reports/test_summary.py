@@ -105,6 +105,9 @@ def test_gains_that_cannot_be_told(rng: np.random.Generator) -> None:
     assert estimate_gain(report_data(rng, sure=None)) is None
     assert estimate_gain(report_data(rng, sigma=0.0)) is None
     assert estimate_gain(report_data(rng, sure=Risk(30.0, (-math.inf, math.inf)))) is None
+    assert estimate_gain(report_data(rng, sure=Risk(math.inf, (math.inf, math.inf)))) is None
+    found = summarise(report_data(rng, sure=Risk(math.inf, (math.inf, math.inf)))).headlines[1]
+    assert "inf" not in found.value and "noise model does not fit" in " ".join(found.details)
     found = summarise(report_data(rng, sure=Risk(math.inf, (31.0, math.inf)))).headlines[1]
     assert found.value == "> +8.9 dB" and "too small to measure" in found.details[0]
     assert summarise(report_data(rng, seconds={}, settings={})).headlines[3].details == ("not recorded",)

@@ -13,8 +13,8 @@ from PIL.BmpImagePlugin import BmpImageFile
 from PIL.GifImagePlugin import GifImageFile
 from PIL.WebPImagePlugin import WebPImageFile
 
-from epitomes.formats._limits import require_size, times
-from epitomes.formats.errors import ImageFileError, cannot_hold
+from epitomes.formats._limits import require_size
+from epitomes.formats.errors import ImageFileError
 from epitomes.formats.photo import (
     ANIMATED,
     UPRIGHT,
@@ -23,6 +23,7 @@ from epitomes.formats.photo import (
     exif_of,
     plain,
     require_kind,
+    require_side,
     turned,
     with_alpha,
 )
@@ -64,8 +65,7 @@ def read_gif(file: BinaryIO, most: int) -> Picture:
 def write_webp(picture: Picture) -> bytes:
     """Encode without loss, with the EXIF data, XMP and colour profile of the source file."""
     require_kind("WebP", picture.pixels, picture.axes, ("uint8",))
-    if max(picture.pixels.shape) > _WEBP_SIDE:
-        raise cannot_hold(f"{times(picture.pixels.shape)} values", "WebP", f"at most {_WEBP_SIDE} lines", ".png")
+    require_side("WebP", picture.pixels, _WEBP_SIDE)
     info = picture.metadata if isinstance(picture.metadata, PhotoInfo) else PhotoInfo()
     content = BytesIO()
     Image.fromarray(with_alpha(picture.pixels, picture.alpha)).save(

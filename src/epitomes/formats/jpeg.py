@@ -17,7 +17,7 @@ from PIL.JpegImagePlugin import JpegImageFile, get_sampling
 
 from epitomes.formats._limits import require_size
 from epitomes.formats.errors import ImageFileError
-from epitomes.formats.photo import UPRIGHT, PhotoInfo, dpi_of, exif_of, plain, require_kind, turned
+from epitomes.formats.photo import UPRIGHT, PhotoInfo, dpi_of, exif_of, plain, require_kind, require_side, turned
 from epitomes.formats.picture import Picture
 
 MAGIC = b"\xff\xd8\xff"
@@ -34,6 +34,7 @@ _REPLACED = (  # segments that the encoder writes itself, or that point to bytes
 _ORIENTATION = re.compile(rb'(tiff:Orientation(?:\s*=\s*["\']|>))[2-8]')  # in XMP
 _QUALITY = 95  # at least: a coarse source need not make the result as coarse
 _SIDE = 8  # of a block
+_LONGEST = 65_500  # pixels along a side
 _FINEST, _COARSEST = 1, 255  # of a step of quantisation in a baseline file
 _SIDEWAYS = 5  # orientations from here on exchange rows and columns
 
@@ -71,6 +72,7 @@ def read_jpeg(file: BinaryIO, most: int) -> Picture:
 def write_jpeg(picture: Picture) -> bytes:
     """Encode as finely as the source file or as quality 95, whichever is finer. Colours are subsampled as they were."""
     require_kind("JPEG", picture.pixels, picture.axes, ("uint8",))
+    require_side("JPEG", picture.pixels, _LONGEST)
     info = picture.metadata if isinstance(picture.metadata, PhotoInfo) else PhotoInfo()
     content = BytesIO()
     Image.fromarray(picture.pixels).save(

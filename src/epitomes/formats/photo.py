@@ -109,6 +109,12 @@ def with_alpha(pixels: Pixels, alpha: Pixels | None) -> Pixels:
     return np.concatenate([colours, alpha[..., None]], axis=-1)
 
 
+def require_side(name: str, pixels: Pixels, most: int) -> None:
+    """Refuse more rows or columns than a format can count."""
+    if max(pixels.shape[:2]) > most:
+        raise cannot_hold(f"a side of {max(pixels.shape[:2])} pixels", name, f"at most {most}", ".png")
+
+
 def require_kind(name: str, pixels: Pixels, axes: str, dtypes: tuple[str, ...]) -> None:
     """Refuse pixels that a photograph cannot hold."""
     if axes not in ("YX", "YXC"):

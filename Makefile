@@ -39,9 +39,10 @@ check: setup
 	$(PYTHON) -m mypy --strict src
 	$(PYTHON) -m pytest -q tests/test_layers.py tests/test_docstrings.py -k "not examples"
 
+# A test that hangs ends with its worker and its stack (a signal would not end one that waits for a child).
 # -rs names the tests that were skipped, and the system package that each of them needs.
 test: check
-	$(THREADS) $(PYTHON) -m pytest -rs -n $(JOBS) --dist worksteal -m "not serial" $(PYTEST) || $(NONE_LEFT)
+	$(THREADS) $(PYTHON) -m pytest -rs -n $(JOBS) --dist worksteal --timeout-method=thread -m "not serial" $(PYTEST) || $(NONE_LEFT)
 	$(PYTHON) -m pytest -rs -m serial $(PYTEST) || $(NONE_LEFT)
 
 quick: setup

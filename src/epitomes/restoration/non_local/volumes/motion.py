@@ -74,24 +74,24 @@ def _refined(
     half = squares.side // 2
     margin = half + reach + int(np.abs(shift).max()) + 1
     padded, beyond = np.pad(plane, half, mode="edge"), np.pad(other, margin, mode="edge")
-    square = np.arange(-half, half, 1 + (squares.side >= SPARSE))
-    rows, columns = (
-        (np.minimum(at, size - 1)[:, None] + square) for at, size in zip(middles, plane.shape, strict=True)
-    )
-    blocks = padded[(rows + half)[:, None, :, None], (columns + half)[None, :, None, :]]
+    tops, lefts = (np.minimum(at, size - 1) - half for at, size in zip(middles, plane.shape, strict=True))
+    own, others = (_squares(image, 2 * half, 1 + (squares.side >= SPARSE)) for image in (padded, beyond))
+    blocks = own[(tops + half)[:, None], lefts + half]
     around = [(i, j) for i in range(-reach, reach + 1) for j in range(-reach, reach + 1)]
     candidates = [np.zeros_like(shift), *(shift + np.array(step)[:, None, None] for step in around)]
     best, least = candidates[0], np.full(shift.shape[1:], np.inf)
     for candidate in candidates:
-        there = beyond[
-            rows[:, None, :, None] + candidate[0][:, :, None, None] + margin,
-            columns[None, :, None, :] + candidate[1][:, :, None, None] + margin,
-        ]
+        there = others[tops[:, None] + candidate[0] + margin, lefts + candidate[1] + margin]
         price = squares.price * np.minimum(MOST_PRICED, np.abs(candidate).sum(axis=0) << scale)
         difference = np.square(there - blocks).mean(axis=(2, 3)) + price
         better = difference < least
         best, least = np.where(better, candidate, best), np.where(better, difference, least)
     return np.asarray(best)
+
+
+def _squares(image: Image, side: int, step: int) -> NDArray[np.float32]:
+    """View all squares of an image, with the pixels of every `step` rows and columns."""
+    return np.lib.stride_tricks.sliding_window_view(image, (side, side))[..., ::step, ::step]
 
 
 def _halved(image: Image) -> Image:

@@ -47,12 +47,26 @@ def test_workers_and_memory(run: Run, image: Path, tmp_path: Path) -> None:
     assert read(tmp_path / "out.zarr").pixels.std() < 0.97 * grey().std()
 
 
+def test_a_mask(run: Run, image: Path, tmp_path: Path) -> None:
+    mask = np.zeros(grey().shape, np.uint8)
+    mask[40:70, 50:90] = 1
+    write(tmp_path / "mask.zarr", mask)
+    common = ("--mask", tmp_path / "mask.zarr", *FAST)
+    assert run("denoise", image, "-o", tmp_path / "whole.zarr", *common)[0] == 0
+    code, _, err = run("denoise", image, "-o", tmp_path / "tiles.zarr", *common, "--tile", 64)
+    assert code == 0 and "left as they were" in err
+    found = read(tmp_path / "tiles.zarr").pixels
+    np.testing.assert_array_equal(found, read(tmp_path / "whole.zarr").pixels)
+    np.testing.assert_array_equal(found[mask > 0], grey()[mask > 0])
+
+
 @pytest.mark.parametrize(
     ("code", "message", "remedy", "options"),
     [
         (4, "smallest tiles need about", "--memory ", ("--memory", "50M")),
         (2, "--workers are processes of this machine", "", ("--workers", 2, "--cluster", "tcp://127.0.0.1:1")),
         (2, "--keep needs the whole image", "", ("--tile", 64, "--keep", 0.5)),
+        (2, "--fill needs the whole image", "", ("--tile", 64, "--fill")),
         (3, "adapts to the whole image", "", ("--tile", 64, "--preset", "best")),
     ],
 )

@@ -53,3 +53,8 @@ def test_refused() -> None:
         denoise_lazy(da.from_array(grey(), chunks=64), LEVEL, preset="best")
     with pytest.raises(ValueError, match="plane by plane"):
         denoise_lazy(da.from_array(volume(), chunks=20), SIGMA, preset="fast")
+    pixels = grey(60, 60).astype(np.float32)
+    pixels[40, 50] = np.nan
+    lazy = denoise_lazy(da.from_array(pixels, chunks=32), LEVEL, preset="fast")
+    with pytest.raises(ValueError, match="denoise_store"):
+        lazy.compute(scheduler="synchronous")

@@ -23,7 +23,6 @@ from epitomes.cli.common import (
     Sigma,
     Threads,
     level_of,
-    read_any,
     require_axes,
     require_goal,
 )
@@ -279,6 +278,7 @@ def denoise(
     if save_model is not None and method is not MethodName.paper and preset is not Preset.best:
         raise usage("--save-model needs an epitome learned by --method paper or --preset best", "--method", "paper")
 
+    from epitomes.formats.stored import is_stored
     from epitomes.restoration import NonLocal, as_method
 
     epitome = None if model is None else _load(model)
@@ -296,7 +296,7 @@ def denoise(
     job = Job(
         goals=goals,
         noise=known,
-        mask=None if mask is None else read_any(mask, max_pixels).pixels != 0,
+        mask_file=mask,
         fill=fill,
         keep=keep,
         method=chosen,
@@ -315,6 +315,8 @@ def denoise(
         names=images,
         store=store,
     )
+    if mask is not None and not store.asked and not (mask.exists() and is_stored(mask)):
+        _ = job.mask  # refused here, before any image is read; masks that may be large are read with their image
     goals[files[0]].parent.mkdir(exist_ok=True)
     at_once = 1 if store.asked else files_at_once(files, threads)
     if at_once > 1:

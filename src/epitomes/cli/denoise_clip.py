@@ -76,7 +76,7 @@ def denoise_clip(job: Job, file: Path, goal: Path) -> Result | None:
 
 def _is_plain(job: Job) -> bool:
     """Whether nothing but the noise level and the method was asked for."""
-    extras = (job.mask, job.epitome, job.seconds, job.report, job.save_model, job.axes)
+    extras = (job.mask_file, job.epitome, job.seconds, job.report, job.save_model, job.axes)
     return not job.fill and not job.keep and all(extra is None for extra in extras) and job.noise.is_plain
 
 

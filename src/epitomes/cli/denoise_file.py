@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +36,7 @@ class Job:
 
     goals: Mapping[Path, Path]
     noise: NoiseOptions
-    mask: NDArray[np.bool_] | None
+    mask_file: Path | None
     fill: bool
     keep: float
     method: str | Method | None
@@ -54,6 +54,11 @@ class Job:
     line: CommandLine
     names: list[Path]  # as typed
     store: StoreOptions
+
+    @cached_property
+    def mask(self) -> NDArray[np.bool_] | None:
+        """Bad pixels; read where an image is denoised as a whole."""
+        return None if self.mask_file is None else read_any(self.mask_file, self.max_pixels).pixels != 0
 
     def run(self, file: Path) -> Result:
         """Denoise one file."""

@@ -122,6 +122,7 @@ def _run(job: Job, file: Path, goal: Path) -> StoreResult:
                 epitome=job.epitome,
                 axes=job.axes,
                 series=job.series,
+                mask=job.mask_file,
                 tile=store.tile,
                 memory=store.memory,
                 executor=executor,
@@ -216,7 +217,6 @@ def _is_large(shape: tuple[int, ...], max_pixels: int | None) -> bool:
 def _require_plain(job: Job, file: Path) -> None:
     """Refuse options that need the whole image."""
     wanted = {
-        "--mask": job.mask is not None,
         "--fill": job.fill,
         "--keep": bool(job.keep),
         "--time": job.seconds is not None,

@@ -18,6 +18,7 @@ from epitomes.layout import Place
 from epitomes.restoration import Plan
 from epitomes.restoration.parts import for_picture, with_whole
 from epitomes.restoration.whole_image import WholeImage
+from epitomes.scale.masks import open_mask
 from epitomes.scale.tiles import Tile
 from epitomes.scale.units import Units
 
@@ -34,6 +35,7 @@ class StoreJob:
     plan: Plan  # for the whole image
     at_once: int  # spatial axes
     threads: int
+    mask: tuple[str, str] | None = None  # path, and letters of its axes
 
     @cached_property
     def image(self) -> StoredImage:
@@ -43,7 +45,7 @@ class StoreJob:
     @cached_property
     def units(self) -> Units:
         """How it falls into pictures."""
-        return Units(self.image, self.at_once)
+        return Units(self.image, self.at_once, None if self.mask is None else open_mask(*self.mask))
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,8 @@ class TileTask:
     index: int
     place: Place  # of the unit
     tile: Tile
-    whole: WholeImage | None  # None: there is no noise
+    whole: WholeImage | None  # None: there is no noise, or no good pixel
+    halo: tuple[int, ...]  # pixels that reach into it
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ class TileDone:
 
     index: int
     crc: int  # CRC-32 of its pixels, in the order of the file
+    bad: bool = False  # whether pixels of it are masked or missing, and left as they were
 
 
 @dataclass(frozen=True)
@@ -76,12 +80,19 @@ def denoise_tile(job: StoreJob, task: TileTask) -> TileDone:
     """Denoise one tile and write it: chunks are written whole or not at all, by nobody else."""
     job = _known(job)
     units = job.units
-    noisy = units.read(task.place, task.tile.window)
-    require_values(noisy)
-    clean = plan_of(job, task.place, task.whole).run(noisy, threads=job.threads).image[task.tile.inner]
+    noisy, bad = units.masked(task.place, task.tile.window)
+    given, hidden = noisy[task.tile.inner], None if bad is None else bad[task.tile.inner]
+    if hidden is not None and hidden.all():
+        clean = given
+    else:
+        if bad is not None:
+            noisy = units.filled(task.place, task.tile, task.halo)
+        clean = plan_of(job, task.place, task.whole).run(noisy, threads=job.threads).image[task.tile.inner]
+        if hidden is not None:
+            clean = np.where(hidden, given, clean)
     part, index = stored_part(units, task.place, task.tile.core, clean)
     _array(job.goal, 0, job.name)[index] = part
-    return TileDone(task.index, zlib.crc32(part.data))
+    return TileDone(task.index, zlib.crc32(part.data), hidden is not None and bool(hidden.any()))
 
 
 def plan_of(job: StoreJob, place: Place, whole: WholeImage | None) -> Plan:
@@ -101,14 +112,6 @@ def halve_part(job: StoreJob, task: LevelTask) -> None:
         ),
     )
     here[task.part] = halved(np.asarray(below[source]))
-
-
-def require_values(pixels: Pixels) -> None:
-    """Refuse missing values: what fills them may come from anywhere in the image."""
-    if pixels.dtype.kind == "f" and not np.isfinite(pixels).all():
-        raise ValueError(
-            "missing (NaN) and infinite values can be filled in whole images only: replace them in the store first"
-        )
 
 
 def crc_of(job: StoreJob, task: TileTask) -> int:

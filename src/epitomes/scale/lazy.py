@@ -55,7 +55,8 @@ def denoise_lazy(
     TypeError
         If `image` is not a Dask array.
     ValueError
-        If a pixel depends on the whole image, see `epitomes.scale.denoise_store`.
+        If a pixel depends on the whole image, see `epitomes.scale.denoise_store`; or, when it is computed, if values
+        are missing (NaN).
 
     See Also
     --------
@@ -118,6 +119,11 @@ def _chunks(n: int, side: int, depth: int) -> tuple[int, ...]:
 
 
 def _denoised(part: NDArray[Any], plan: Plan) -> NDArray[Any]:
+    if part.dtype.kind == "f" and not np.isfinite(part).all():
+        raise ValueError(
+            "what takes the place of missing values (NaN) may come from other chunks: write the array to a Zarr store "
+            "and use epitomes.scale.denoise_store"
+        )
     return plan.run(np.ascontiguousarray(part), threads=1).image
 
 

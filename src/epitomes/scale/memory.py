@@ -59,6 +59,7 @@ class Room:
     support: Support
     chunk: int  # bytes that are decoded at once
     workers: int
+    masked: bool = False  # whether bad pixels are replaced by others, which may lie further outside
 
     def of_tile(self, tile: tuple[int, ...]) -> int:
         """Bytes that one tile needs, besides those of its process."""
@@ -66,7 +67,16 @@ class Room:
         window = (*largest_window(self.shape[:axes], tile, self.support), *self.shape[axes:])
         whole = replace(self.plan, layout=Layout.of(window, self.plan.layout.channel_axis, axes))
         values = math.prod(window)
-        return whole.memory + values * (2 * self.dtype.itemsize + 8) + 2 * self.chunk
+        needed = whole.memory + values * (2 * self.dtype.itemsize + 8)
+        return max(needed, self._of_filling(tile) if self.masked else 0) + 2 * self.chunk
+
+    def _of_filling(self, tile: tuple[int, ...]) -> int:
+        """Bytes while bad pixels are replaced: pixels, a copy, flags, and distances with the places of the nearest."""
+        reach = [math.ceil((1 + 2 * math.sqrt(2)) * side) + 2 for side in self.support.halo]
+        wider = largest_window(self.shape[: len(tile)], tile, Support(tuple(reach), (2,) * len(tile)))
+        return (
+            math.prod((*wider, *self.shape[len(tile) :])) * (2 * self.dtype.itemsize + 3) + math.prod(wider[-2:]) * 40
+        )
 
     def total(self, tile: tuple[int, ...], shared: bool) -> int:
         """Bytes of all workers and of the process that leads them; `shared`: they are threads of it."""

@@ -18,7 +18,8 @@ from epitomes.noise.profile import values_of_noise
 from epitomes.restoration import Method, NonLocal, Plan, as_method
 from epitomes.restoration.parts import for_picture, require_local, settle
 from epitomes.restoration.whole_image import Support, WholeImage
-from epitomes.scale.job import TileTask, require_values
+from epitomes.scale.job import TileTask
+from epitomes.scale.masks import StoredMask
 from epitomes.scale.tiles import tiles_of
 from epitomes.scale.units import Units
 
@@ -40,7 +41,7 @@ class SettledStore:
         index = 0
         for place, known in self.wholes.items():
             for part in tiles_of(self.units.spatial, tile, self.support):
-                yield TileTask(index, place, part, known)
+                yield TileTask(index, place, part, known, self.support.halo)
                 index += 1
 
 
@@ -52,6 +53,7 @@ def plan_for(
     method: str | Method | None,
     preset: str,
     epitome: Epitome | None,
+    mask: StoredMask | None = None,
 ) -> Plan:
     """The plan for the whole image; noise is estimated if it is not given."""
     layout = image.layout
@@ -69,32 +71,34 @@ def plan_for(
     if sigma is not None:
         noise = Noise.gaussian(sigma)
     if noise is None:
-        noise = _estimated(Units(image, min(2, layout.spatial)))
+        noise = _estimated(Units(image, min(2, layout.spatial), mask))
     return Plan(method=found, noise=noise, layout=layout, reasons=reasons)
 
 
 def _estimated(units: Units) -> Noise:
     """The noise of a part of the image, with one value for everything, or one per channel."""
     part = units.shown()
-    require_values(part)
     return estimate_noise(part, channel_axis=None if units.layout.channel_axis is None else -1, spatial=units.at_once)
 
 
-def settle_store(image: StoredImage, plan: Plan, threads: int) -> SettledStore:
+def settle_store(image: StoredImage, plan: Plan, threads: int, mask: StoredMask | None = None) -> SettledStore:
     """Settle each picture on a sample of it."""
     require_local(plan.noise)
     at_once = plan.method.prepare(plan.layout.picture_shape, plan.layout.channel_axis is not None)
-    units, wholes, notes = Units(image, at_once), dict[Place, WholeImage | None](), dict[str, None]()
+    units, wholes, notes = Units(image, at_once, mask), dict[Place, WholeImage | None](), dict[str, None]()
     halos, first = list[Support](), None
     for place in units.places():
         sample = units.sample(place)
-        require_values(sample)
+        if sample is None:  # all of it is masked or missing, and stays as it is
+            wholes[place] = None
+            continue
         found = settle(for_picture(plan, place, units.shape), sample, threads=threads)
         wholes[place] = found.whole
         halos.append(found.support)
         notes |= dict.fromkeys(found.notes)
         first = first or found.plan
-    assert first is not None  # an image has a picture
+    if first is None:
+        raise ValueError("every pixel of the image is masked or missing (NaN): check the mask")
     return SettledStore(units, first, wholes, _widest(halos), tuple(notes))
 
 
@@ -109,6 +113,7 @@ def fingerprint(image: StoredImage, plan: Plan, settled: SettledStore, tile: tup
     """The same for the same job: image, method, noise, what was settled, and tiles."""
     values = {
         "image": [str(image.path), image.axes, image.shape, image.dtype.str],
+        "mask": None if settled.units.mask is None else settled.units.mask.name,
         "method": [type(plan.method).__name__, *_settings(plan.method)],
         "noise": values_of_noise(plan.noise),
         "wholes": [repr(each) for each in settled.wholes.values()],

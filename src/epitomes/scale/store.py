@@ -19,6 +19,7 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from epitomes.checks import whole
 from epitomes.epitome import Epitome
@@ -31,6 +32,7 @@ from epitomes.restoration.whole_image import Support
 from epitomes.scale.executors import ThreadPools
 from epitomes.scale.job import LevelTask, StoreJob, TileDone, TileTask, crc_of, denoise_tile, halve_part
 from epitomes.scale.journal import Journal
+from epitomes.scale.masks import mask_for
 from epitomes.scale.memory import SIDE, Room, bytes_of, require_tile
 from epitomes.scale.progress import StoreProgress, Teller
 from epitomes.scale.settling import SettledStore, fingerprint, plan_for, settle_store
@@ -39,6 +41,7 @@ from epitomes.scale.tiles import n_tiles, tiles_of
 from epitomes.scale.units import Units
 
 VERIFIED = 64  # tiles whose checksums are compared when a job goes on: those that a crash may have lost
+LEFT = "pixels are masked or missing (NaN): they were not used, and are left as they were"
 LEVEL_SIDE = 2 * SIDE  # of the parts in which levels of the pyramid are made
 
 
@@ -117,6 +120,7 @@ def denoise_store(
     epitome: Epitome | None = None,
     axes: str | None = None,
     series: int | str | None = None,
+    mask: ArrayLike | str | os.PathLike[str] | None = None,
     tile: int | tuple[int, ...] | None = None,
     memory: int | str | None = None,
     executor: Workers = None,
@@ -148,6 +152,9 @@ def denoise_store(
         Letters of the axes, if the file does not give them.
     series : int or str, optional
         Image of a TIFF file that holds several.
+    mask : array_like or path-like, optional
+        Non-zero at bad pixels, which are not used and stay as they are. OME-Zarr and TIFF files are read by windows. It
+        has the shape of the image, or lacks its channels, or is that of one picture or plane.
     tile : int or tuple of int, optional
         Sides of a tile. Above 512 they are multiples of it. Default: large enough to read little more than is written.
     memory : int or str, optional
@@ -183,9 +190,9 @@ def denoise_store(
 
     Notes
     -----
-    Impulses and stripes, which `epitomes.denoise` removes before the noise, are left in the image. Images with missing
-    values (NaN) are refused. Mean and contrast of each picture are taken from samples if it has more than four million
-    values; smaller ones have the values of `epitomes.denoise`, up to the rounding of sums in "balanced".
+    Impulses and stripes, which `epitomes.denoise` removes before the noise, are left in the image. Missing values (NaN)
+    are treated as those of `mask`. Mean and contrast of each picture are taken from samples if it has more than four
+    million values; smaller ones have the values of `epitomes.denoise`, up to the rounding of sums in "balanced".
 
     Examples
     --------
@@ -202,9 +209,12 @@ def denoise_store(
     require_safe(image.path)
     tell = Teller(callback, began)
     tell("settling")
-    chosen = plan_for(image, sigma, noise, plan, method, preset, epitome)
-    settled = settle_store(image, chosen, threads)
-    room = Room(settled.plan, settled.units.shape, image.dtype, settled.support, _chunk_bytes(image), 1)
+    bad = None if mask is None else mask_for(image, mask)
+    chosen = plan_for(image, sigma, noise, plan, method, preset, epitome, bad)
+    settled = settle_store(image, chosen, threads, bad)
+    room = Room(
+        settled.plan, settled.units.shape, image.dtype, settled.support, _chunk_bytes(image), 1, bad is not None
+    )
     shared, workers = shares_memory(executor), 1 if is_cluster(executor) else worker_count(executor)
     room = replace(room, workers=workers)
     sides = room.tile(bound, shared) if tile is None else require_tile(tile, settled.units.at_once)
@@ -218,15 +228,20 @@ def denoise_store(
     name = fingerprint(image, chosen, settled, sides)
     unique = f"{name} {secrets.token_hex(8)}"
     job = StoreJob(unique, str(image.path), axes, series, str(partial_goal), chosen, settled.units.at_once, threads)
+    mask_file = goal.with_name(f"{goal.name}.partial.mask.npy")
     with Journal(goal.with_name(f"{goal.name}.partial.jsonl"), name) as journal:
         levels = _begin(journal, image, partial_goal, sides, settled, resume)
+        if bad is not None:
+            bad = bad.saved(mask_file)
+            job = replace(job, mask=(bad.path, bad.letters))
         resumed = len(_verified(journal, job, settled, sides))
         tell.start(resumed, total)
-        failures: list[Failure] = []
+        failures, left = list[Failure](), False
         todo = (task for task in settled.tasks(sides) if task.index not in journal.done)
         for found in run_tasks(partial(denoise_tile, job), todo, executor):
             if isinstance(found, TileDone):
                 journal.add(found.index, found.crc)
+                left |= found.bad
             else:
                 failures.append(replace(found, item=_where(settled.units, found.item)))
             tell("tiles", failed=len(failures))
@@ -237,6 +252,7 @@ def denoise_store(
                 shutil.rmtree(goal)
             partial_goal.rename(goal)
             journal.remove()
+            mask_file.unlink(missing_ok=True)
     tell("done", failed=len(failures))
     return StoreResult(
         path=partial_goal if failures else goal,
@@ -248,7 +264,7 @@ def denoise_store(
         n_resumed=resumed,
         failures=tuple(failures),
         seconds=time.monotonic() - began,
-        notes=(*image.notes, *settled.notes),
+        notes=(*image.notes, *settled.notes, *((LEFT,) if left else ())),
     )
 
 

@@ -31,6 +31,13 @@ def tiles_of(shape: tuple[int, ...], tile: tuple[int, ...], support: Support) ->
         yield Tile(cores, windows, inners)
 
 
+def within(part: Slices, window: Slices) -> Slices:
+    """A part of a picture as one of a window of it."""
+    return tuple(
+        slice(mine.start - all_of.start, mine.stop - all_of.start) for mine, all_of in zip(part, window, strict=True)
+    )
+
+
 def n_tiles(shape: tuple[int, ...], tile: tuple[int, ...]) -> int:
     """How many tiles there are."""
     n = 1

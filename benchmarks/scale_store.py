@@ -144,7 +144,7 @@ def memory_mb(pid: int) -> float:
 def settled(source: Path, preset: str) -> tuple[Plan, SettledStore]:
     """The plan that the command ran, and what it settled: the same every time."""
     image = open_stored(source)
-    plan = plan_for(image, None, Noise.gaussian(SIGMA), None, NonLocal(preset=preset), "auto", None)
+    plan, _ = plan_for(image, None, Noise.gaussian(SIGMA), None, NonLocal(preset=preset), "auto", None)
     return plan, settle_store(image, plan, 1)
 
 

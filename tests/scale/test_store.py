@@ -181,7 +181,10 @@ class TestRefused:
             ("smallest tiles need about", {"memory": "10M"}),
             ("leave out tile", {"tile": 64, "memory": "100M"}),
             ("must be a number of bytes", {"memory": "lots"}),
-            ("correlated noise .* give sigma", {"sigma": None, "noise": Noise.from_spectrum(np.ones((150, 170)))}),
+            (
+                "whitened in whole images only: estimate it",
+                {"sigma": None, "noise": Noise.from_spectrum(np.ones((150, 170)))},
+            ),
             ("map of shape", {"sigma": None, "noise": Noise.map(np.full((150, 170), LEVEL))}),
         ],
     )

@@ -54,6 +54,10 @@ def settle(plan: Plan, sample: NDArray[Any], *, threads: int | None = None) -> S
         return Settled(plan)
     even = plan.noise.stabilise(sample, spatial=plan.layout.spatial)
     notes: tuple[str, ...] = ()
+    if even.blocks is not None:
+        return Settled(
+            replace(plan, method=method.for_parts(even.image, even.sigma, channels=channels, blocks=even.blocks))
+        )
     if isinstance(method, NonLocal) and method.multiscale is None and method.settled(even.image, even.sigma).multiscale:
         notes = (SCALES_LEFT_OUT,)
     found: Method = method.for_parts(even.image, even.sigma, channels=channels)
@@ -91,10 +95,10 @@ def for_picture(plan: Plan, place: tuple[int, ...], shape: tuple[int, ...]) -> P
 
 def require_local(noise: Noise) -> None:
     """Refuse noise whose removal needs the whole image."""
-    if noise.blocks is not None or noise.spectrum is not None:
+    if noise.spectrum is not None:
         raise ValueError(
-            f"correlated noise is removed from whole images only: give sigma (about {noise.level:.3g}) to treat it as "
-            "white, or denoise the image in memory"
+            "noise that is given by its spectrum is whitened in whole images only: estimate it (leave out noise), or "
+            f"give sigma (about {noise.level:.3g}) to treat it as white"
         )
     for name in ("sigma", "gain", "offset"):
         if getattr(noise, name).ndim > 1:

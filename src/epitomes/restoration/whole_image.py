@@ -12,7 +12,16 @@ from typing import Protocol, Self, runtime_checkable
 import numpy as np
 
 from epitomes.checks import Array
+from epitomes.noise import BlockSpectrum
 from epitomes.restoration.method import Method
+
+
+@dataclass(frozen=True)
+class WholeScale:
+    """Settled values of an image with correlated noise, or of it at half its size, and so on."""
+
+    means: tuple[float, ...]  # of its channels
+    contrast: float  # in units of the noise, as passes use it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +34,7 @@ class WholeImage:
     contrast: float = 1.0  # in units of the noise, as passes use it
     turned: bool = False  # whether four channels are turned as those of a Bayer sensor
     stride: int = 1  # of the patches that are coded
+    scales: tuple[WholeScale, ...] = ()  # of an image with correlated noise, the finest first
     background: float | None = None  # of a field of objects, whose fluxes are kept; None: it is no such field
 
     def precise(self, picture: Array, number: int) -> Array:
@@ -50,7 +60,7 @@ class PartMethod(Method, Protocol):
 
     whole: WholeImage | None  # None: what it is given is a whole image
 
-    def for_parts(self, sample: Array, sigma: float, *, channels: bool) -> Self:
+    def for_parts(self, sample: Array, sigma: float, *, channels: bool, blocks: BlockSpectrum | None = None) -> Self:
         """Settle what depends on the whole image, on a sample of it; refuse modes that reach across all of it."""
         ...
 

@@ -87,7 +87,7 @@ def denoise_lazy(
         units={},
         metadata=None,
     )
-    chosen = plan_for(store, sigma, noise, plan, method, preset, epitome)
+    chosen, _ = plan_for(store, sigma, noise, plan, method, preset, epitome)
     settled = settle_store(store, chosen, 1)
     if settled.units.counted:
         raise ValueError(

@@ -21,6 +21,7 @@ LEAST = 64  # side of the smallest tile
 MOST = 8192
 LEAST_DEEP = 16  # the same for volumes
 OVERHEAD = 1.15  # of the pixels that are read, over those that are written, up to which a tile is large enough
+MOST_USED = 4 * 2**30  # bytes of a tile if no limit is given
 USUAL, USUAL_DEEP = 1024, 64  # side from which tiles are large enough
 
 
@@ -87,7 +88,11 @@ class Room:
         sides = candidates(len(self.support.halo))
         usual = USUAL_DEEP if len(sides[0]) > 2 else USUAL
         best = next((tile for tile in sides if tile[0] >= usual and self.overhead(tile) <= OVERHEAD), sides[-1])
-        if memory is None or self.total(best, shared) <= memory:
+        if memory is None:  # where passes reach far, no tile may be large enough
+            return next(
+                (tile for tile in reversed(sides) if tile <= best and self.of_tile(tile) <= MOST_USED), sides[0]
+            )
+        if self.total(best, shared) <= memory:
             return best
         fitting = [tile for tile in sides if tile < best and self.total(tile, shared) <= memory]
         if not fitting:

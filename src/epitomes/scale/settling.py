@@ -16,6 +16,7 @@ from epitomes.layout import Place
 from epitomes.noise import Noise, estimate_noise
 from epitomes.noise.profile import values_of_noise
 from epitomes.restoration import Method, NonLocal, Plan, as_method
+from epitomes.restoration._arguments import Request
 from epitomes.restoration.parts import for_picture, require_local, settle
 from epitomes.restoration.whole_image import Support, WholeImage
 from epitomes.scale.job import TileTask
@@ -23,6 +24,9 @@ from epitomes.scale.masks import StoredMask
 from epitomes.scale.tiles import tiles_of
 from epitomes.scale.units import Units
 
+DEFECTS = (
+    "they are removed from whole images only, and left in tiles: remove them first, or use epitomes.denoise on parts"
+)
 PLANE_BY_PLANE = "images larger than memory are denoised plane by plane"
 
 
@@ -54,13 +58,13 @@ def plan_for(
     preset: str,
     epitome: Epitome | None,
     mask: StoredMask | None = None,
-) -> Plan:
-    """The plan for the whole image; noise is estimated if it is not given."""
+) -> tuple[Plan, tuple[str, ...]]:
+    """The plan for the whole image, and what the user should know; noise is estimated if it is not given."""
     layout = image.layout
     if plan is not None:
         if any(each is not None for each in (sigma, noise, method, epitome)) or preset != "auto":
             raise ValueError("plan holds the noise and the method: leave out sigma, noise, method, preset and epitome")
-        return replace(plan, layout=layout)
+        return replace(plan, layout=layout), ()
     if sigma is not None and noise is not None:
         raise ValueError("sigma is short for noise=Noise.gaussian(sigma), and both were given: leave one of them out")
     found = as_method(method, preset, epitome) or NonLocal()
@@ -70,15 +74,22 @@ def plan_for(
         found, reasons = replace(found, planes="single"), (PLANE_BY_PLANE,)
     if sigma is not None:
         noise = Noise.gaussian(sigma)
+    notes: tuple[str, ...] = ()
     if noise is None:
-        noise = _estimated(Units(image, min(2, layout.spatial), mask))
-    return Plan(method=found, noise=noise, layout=layout, reasons=reasons)
+        noise, notes = _estimated(Units(image, min(2, layout.spatial), mask))
+    return Plan(method=found, noise=noise, layout=layout, reasons=reasons), notes
 
 
-def _estimated(units: Units) -> Noise:
-    """The noise of a part of the image, with one value for everything, or one per channel."""
-    part = units.shown()
-    return estimate_noise(part, channel_axis=None if units.layout.channel_axis is None else -1, spatial=units.at_once)
+def _estimated(units: Units) -> tuple[Noise, tuple[str, ...]]:
+    """The noise of a part of the image, with one value for everything, or one per channel; and its defects.
+
+    Impulses and stripes do not count as noise. They are left in the image: which pixels and lines have them is judged
+    for whole planes.
+    """
+    axis = None if units.layout.channel_axis is None else -1
+    part, defects = Request.of(units.shown(), axis, units.at_once, None).without_defects()
+    found = tuple(f"{defect.rpartition(': ')[0]}, in a part of the image: {DEFECTS}" for defect in defects)
+    return estimate_noise(part.pixels, channel_axis=axis, spatial=units.at_once), found
 
 
 def settle_store(image: StoredImage, plan: Plan, threads: int, mask: StoredMask | None = None) -> SettledStore:

@@ -178,8 +178,8 @@ def denoise_store(
     Raises
     ------
     ValueError
-        If a pixel depends on the whole image, as with an epitome learned from it, preset "best" or correlated noise; or
-        `memory` is too little. It says what to use.
+        If a pixel depends on the whole image, as with an epitome learned from it, preset "best" or noise given by a
+        spectrum; or `memory` is too little. It says what to use.
     FileExistsError
         If the goal exists and `overwrite` is False.
 
@@ -190,9 +190,10 @@ def denoise_store(
 
     Notes
     -----
-    Impulses and stripes, which `epitomes.denoise` removes before the noise, are left in the image. Missing values (NaN)
-    are treated as those of `mask`. Mean and contrast of each picture are taken from samples if it has more than four
-    million values; smaller ones have the values of `epitomes.denoise`, up to the rounding of sums in "balanced".
+    Impulses and stripes, which `epitomes.denoise` removes before the noise, are left in the image; a note names those
+    of the part on which the noise is estimated. Missing values (NaN) are treated as those of `mask`. Mean and contrast
+    of each picture are taken from samples if it has more than four million values; smaller ones have the values of
+    `epitomes.denoise`, up to the rounding of sums in "balanced".
 
     Examples
     --------
@@ -210,7 +211,7 @@ def denoise_store(
     tell = Teller(callback, began)
     tell("settling")
     bad = None if mask is None else mask_for(image, mask)
-    chosen = plan_for(image, sigma, noise, plan, method, preset, epitome, bad)
+    chosen, notes = plan_for(image, sigma, noise, plan, method, preset, epitome, bad)
     settled = settle_store(image, chosen, threads, bad)
     room = Room(
         settled.plan, settled.units.shape, image.dtype, settled.support, _chunk_bytes(image), 1, bad is not None
@@ -264,7 +265,7 @@ def denoise_store(
         n_resumed=resumed,
         failures=tuple(failures),
         seconds=time.monotonic() - began,
-        notes=(*image.notes, *settled.notes, *((LEFT,) if left else ())),
+        notes=(*image.notes, *notes, *settled.notes, *((LEFT,) if left else ())),
     )
 
 

@@ -8,6 +8,7 @@ the size first, whose estimate then takes the place of the low frequencies.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,14 +19,17 @@ from scipy.ndimage import gaussian_filter
 
 from epitomes.epitome import Epitome
 from epitomes.groups import Matching, Wiener, estimate
+from epitomes.groups._estimate import LINES
 from epitomes.groups.matching import Planar
 from epitomes.noise import BlockSpectrum
+from epitomes.noise.block_spectrum import BLUR
 from epitomes.noise.dct_blocks import ORDER, SIDE
 from epitomes.noise.planes import Floats
 from epitomes.restoration.method import Callback, within
-from epitomes.restoration.non_local.passes import Pass, State
-from epitomes.restoration.non_local.scales import from_small, half_size, joined
-from epitomes.restoration.non_local.thresholding import thresholded
+from epitomes.restoration.non_local.passes import Pass, State, clipped_contrast, support_of_steps
+from epitomes.restoration.non_local.scales import REACH, from_small, half_size, joined
+from epitomes.restoration.non_local.thresholding import BAND, STEP, thresholded
+from epitomes.restoration.whole_image import Support, WholeImage, WholeScale
 
 # Of the passes, in levels of the noise: of lightness and of colours; for all scales but the last, and for that.
 UNITS = ((2.2, 2.2), (1.5, 1.8))
@@ -38,6 +42,7 @@ SLACK = 1.3  # of the variance of the noise, before what is left of the image co
 AROUND = 2.0  # pixels at half the size: standard deviation of the window in which errors are measured
 LEAST_FINER = 0.05  # share of the level at the finer frequencies: with less, the filter is enough, and keeps detail
 LEFT = 0.15  # share of the noise's variance that is left where the small image has taken its place
+LEVEL_REACH, AROUND_REACH = (math.ceil(4 * width) + 1 for width in (BLUR, AROUND))  # pixels of their windows
 COARSE_COST = 0.2  # of the time of both scales
 FILTER_COST = 0.3  # of the time of one scale
 
@@ -101,6 +106,7 @@ class Correlated:
     epitome: Epitome
     seed: int
     joint: JointFilter = JointFilter()
+    whole: WholeImage | None = None  # what a part must know of the whole image; None: it is no part
 
     def run(
         self,
@@ -115,9 +121,7 @@ class Correlated:
         `scale` is how often the image was halved. Each scale begins with the estimate of the next one.
         """
         smaller, fine = within(callback, 0.0, COARSE_COST), within(callback, COARSE_COST, 1.0)
-        half = None if scale + 1 == spectrum.n_scales else half_size(noisy)
-        if half is not None and min(half.shape[2:]) < SIDE:
-            half = None
+        half = self._half(noisy, spectrum, scale)
         small = None if half is None else self.run(half, spectrum, threads, smaller, scale + 1)[0]
         mixed, rest = (noisy, spectrum) if small is None else (joined(noisy, small), _rest(spectrum))
         gain, part = 1 + GAIN * float(coarseness(spectrum, scale)[0]), within(fine, 0.0, FILTER_COST)
@@ -132,6 +136,13 @@ class Correlated:
             refined /= 2
         return refined, epitome
 
+    def _half(self, noisy: Planar, spectrum: BlockSpectrum, scale: int) -> Planar | None:
+        """The image at half its size; None if there is no other scale."""
+        n_scales = spectrum.n_scales if self.whole is None else len(self.whole.scales)
+        if scale + 1 == n_scales or (self.whole is None and not has_half(noisy)):
+            return None
+        return half_size(noisy)
+
     def _refined(
         self,
         noisy: Planar,
@@ -143,14 +154,56 @@ class Correlated:
     ) -> tuple[Planar, Epitome]:
         """The estimate after the passes for white noise."""
         unit = units(spectrum, scale)[:, None, None, None] * levels(spectrum, found)
-        mean = noisy.mean(axis=(1, 2, 3), keepdims=True, dtype=np.float64).astype(np.float32)
-        state = State.begin((noisy - mean) / unit, (found - mean) / unit, self.epitome)
+        known = whole_scale(noisy, spectrum, scale) if self.whole is None else self.whole.scales[scale]
+        mean = np.asarray(known.means, np.float32)[:, None, None, None]
+        even, pilot = (noisy - mean) / unit, (found - mean) / unit
+        state = State(even, pilot, self.epitome, known.contrast, part=self.whole is not None)
         n = len(self.passes)
         for number, step in enumerate(self.passes, start=1):
             part = within(callback, (number - 1) / n, number / n)
             advance = _told(part, f"pass {number} of {n}")
             state = step.run(state, seed=self.seed, threads=threads, advance=advance)
         return state.current * unit + mean, state.epitome
+
+
+def has_half(noisy: Planar) -> bool:
+    """Whether an image is large enough for blocks at half its size."""
+    return bool(min(noisy.shape[2:]) >= 2 * SIDE - 1)
+
+
+def whole_scale(noisy: Planar, spectrum: BlockSpectrum, scale: int) -> WholeScale:
+    """What is known of a whole image at one scale: the means of its channels, and its contrast for the passes."""
+    means = noisy.mean(axis=(1, 2, 3), dtype=np.float64)
+    unit = units(spectrum, scale)[0] * levels(spectrum, noisy)
+    return WholeScale(tuple(map(float, means)), clipped_contrast((noisy[:1] - np.float32(means[0])) / unit))
+
+
+def whole_scales(noisy: Planar, spectrum: BlockSpectrum) -> tuple[WholeScale, ...]:
+    """The same at all scales, the finest first."""
+    found = [whole_scale(noisy, spectrum, 0)]
+    while len(found) < spectrum.n_scales and has_half(noisy):
+        noisy = half_size(noisy)
+        found.append(whole_scale(noisy, spectrum, len(found)))
+    return tuple(found)
+
+
+def support_of_filters(joint: JointFilter, passes: Sequence[Pass], epitome: Epitome, whole: WholeImage) -> Support:
+    """How far all scales reach, and the grid of their references.
+
+    At each scale the filter and the passes reach some way. What the small image brings was filtered there before, and
+    is filtered and compared with the small image afterwards.
+    """
+    lines = LINES * min(joint.stride, joint.patch)
+    here, rows, columns = LEVEL_REACH + SIDE, math.lcm(lines, BAND), math.lcm(min(joint.stride, joint.patch), STEP)
+    here += joint.rounds * (LEVEL_REACH + 2 * joint.search_radius + joint.patch)
+    reach, down, across = 0, 1, 1
+    for number, scale in reversed([*enumerate(whole.scales)]):
+        own = support_of_steps(passes, epitome, scale.contrast)
+        if number + 1 < len(whole.scales):
+            reach = 2 * reach + 4 * REACH + 2 * (AROUND_REACH + LEVEL_REACH) + 2
+        reach += here + LEVEL_REACH + own.halo[0]
+        down, across = math.lcm(2 * down, rows, own.grid[0]), math.lcm(2 * across, columns, own.grid[1])
+    return Support((reach, reach), (down, across))
 
 
 def _combined(noisy: Planar, smooth: Planar, other: Planar, spectrum: BlockSpectrum, scale: int) -> Planar:

@@ -8,7 +8,7 @@ from functools import cache, partial
 import numpy as np
 
 from epitomes.checks import Array, one_of, positive, whole
-from epitomes.colours import OPPONENT, turn_of
+from epitomes.colours import turn_of
 from epitomes.epitome import RESIDUAL_FACTOR, Epitome
 from epitomes.groups.matching import Planar
 from epitomes.learn import natural
@@ -19,9 +19,15 @@ from epitomes.restoration.contrast import contrast
 from epitomes.restoration.method import Callback, Estimate, float_type, within
 from epitomes.restoration.non_local.across import AcrossPlanes, denoised_volume, is_deep
 from epitomes.restoration.non_local.colour import from_planar, to_planar
-from epitomes.restoration.non_local.correlated import COARSE_FILTER, Correlated, JointFilter
+from epitomes.restoration.non_local.correlated import COARSE_FILTER, Correlated, JointFilter, support_of_filters
 from epitomes.restoration.non_local.outliers import denoised_beside, outliers_of
-from epitomes.restoration.non_local.parts import OUTLIERS, settled_whole, support_of_passes, turn_for
+from epitomes.restoration.non_local.parts import (
+    OUTLIERS,
+    settled_whole,
+    support_of_passes,
+    turn_for,
+    turned_for_filters,
+)
 from epitomes.restoration.non_local.passes import Pass, State, bounded
 from epitomes.restoration.non_local.presets import PRESETS, passes_of
 from epitomes.restoration.non_local.volumes import ARRANGEMENTS
@@ -281,7 +287,9 @@ class NonLocal:
         twice = stride == 1 and (is_strong(image, sigma) if self.multiscale is None else self.multiscale)
         return replace(self, stride=stride, multiscale=twice)
 
-    def for_parts(self, sample: Array, sigma: float, *, channels: bool) -> NonLocal:
+    def for_parts(
+        self, sample: Array, sigma: float, *, channels: bool, blocks: BlockSpectrum | None = None
+    ) -> NonLocal:
         """Return the method for parts of an image, which get the bits that they have in the whole.
 
         Parameters
@@ -292,6 +300,8 @@ class NonLocal:
             Standard deviation of its noise.
         channels : bool
             Whether the last axis holds channels.
+        blocks : BlockSpectrum, optional
+            Shape of the noise if it is correlated. None: it is white.
 
         Returns
         -------
@@ -303,7 +313,7 @@ class NonLocal:
         ValueError
             If a pixel depends on all others, as with the preset "best". It says what to use.
         """
-        return replace(self, multiscale=False, whole=settled_whole(self, sample, sigma, channels))
+        return replace(self, multiscale=False, whole=settled_whole(self, sample, sigma, channels, blocks))
 
     def support(self) -> Support:
         """Return which pixels around a part reach into it, once the method is settled.
@@ -313,7 +323,11 @@ class NonLocal:
         Support
             Pixels along each axis, and the grid on which parts with these pixels must begin.
         """
+        if self.whole is None:
+            raise ValueError("the support depends on the contrast of the whole image: call for_parts first")
         passes = passes_of(self.preset) if self.passes is None else self.passes
+        if self.whole.scales:
+            return support_of_filters(self._joint_filter, passes[1:], self.starting_epitome, self.whole)
         return support_of_passes(passes, self.starting_epitome, self.whole)
 
     @property
@@ -337,15 +351,16 @@ class NonLocal:
         callback: Callback | None,
     ) -> Estimate:
         """Denoise an image under correlated noise; `correlated` has the method."""
-        turn = OPPONENT if image.shape[2:] == (len(OPPONENT),) else None  # of others the brightness would be lost
-        noisy = to_planar(image, 0.0, 1.0, turn)
-        if turn is not None:
-            blocks = blocks.turned(turn)
-        joint = JointFilter() if (self.stride or 1) == 1 else COARSE_FILTER
+        noisy, turned, turn = turned_for_filters(image, blocks)
         # The first pass is for noisy patches.
-        method = Correlated(passes=passes[1:], epitome=epitome, seed=seed, joint=joint)
-        found, adapted = method.run(noisy, blocks, threads, callback)
+        method = Correlated(passes=passes[1:], epitome=epitome, seed=seed, joint=self._joint_filter, whole=self.whole)
+        found, adapted = method.run(noisy, turned, threads, callback)
         return Estimate(from_planar(found, 0.0, 1.0, turn, image.shape, float_type(image)), adapted, None, 0.0)
+
+    @property
+    def _joint_filter(self) -> JointFilter:
+        """The filter for correlated noise."""
+        return JointFilter() if (self.stride or 1) == 1 else COARSE_FILTER
 
     @property
     def starting_epitome(self) -> Epitome:

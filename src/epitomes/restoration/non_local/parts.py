@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from epitomes.checks import Array
-from epitomes.colours import CELL, turn_of
+from epitomes.colours import CELL, OPPONENT, turn_of
 from epitomes.epitome import Epitome
-from epitomes.groups._estimate import LINES
+from epitomes.groups.matching import Planar
+from epitomes.noise import BlockSpectrum
 from epitomes.restoration.non_local.colour import Turn, to_planar
+from epitomes.restoration.non_local.correlated import whole_scales
 from epitomes.restoration.non_local.outliers import MOST_RANGE, outliers_of
 from epitomes.restoration.non_local.passes import (
     AdaptPass,
@@ -20,8 +22,7 @@ from epitomes.restoration.non_local.passes import (
     FeedbackPass,
     Pass,
     clipped_contrast,
-    coding_patches,
-    scaled_side,
+    support_of_steps,
 )
 from epitomes.restoration.non_local.presets import passes_of
 from epitomes.restoration.patchwise.method import MOST_CONTRAST, precise
@@ -36,7 +37,9 @@ OUTLIERS = (
 )
 
 
-def settled_whole(method: NonLocal, sample: Array, sigma: float, channels: bool) -> WholeImage:
+def settled_whole(
+    method: NonLocal, sample: Array, sigma: float, channels: bool, blocks: BlockSpectrum | None
+) -> WholeImage:
     """What parts of an image must know, from a sample of it; modes in which a pixel depends on all are refused."""
     passes = passes_of(method.preset) if method.passes is None else method.passes
     if any(isinstance(step, AdaptPass) for step in passes):
@@ -55,6 +58,9 @@ def settled_whole(method: NonLocal, sample: Array, sigma: float, channels: bool)
         )
     if outliers_of(sample, sigma) is not None:
         raise ValueError(OUTLIERS)
+    if blocks is not None:
+        planar, turned = turned_for_filters(sample, blocks)[:2]
+        return WholeImage(levels=(), double=(), scales=whole_scales(planar, turned))
     mean, turn = float(sample.mean(dtype=np.float64)), turn_of(sample)
     planar = to_planar(sample, mean, sigma, turn)
     fine = [precise(channel, 1.0, MOST_CONTRAST) for channel in planar[:, 0]]
@@ -68,6 +74,12 @@ def settled_whole(method: NonLocal, sample: Array, sigma: float, channels: bool)
     )
 
 
+def turned_for_filters(image: Array, blocks: BlockSpectrum) -> tuple[Planar, BlockSpectrum, Turn]:
+    """An image and the spectrum of its correlated noise, with the channels of photographs turned, and the turn."""
+    turn = OPPONENT if image.shape[2:] == (len(OPPONENT),) else None  # of others the brightness would be lost
+    return to_planar(image, 0.0, 1.0, turn), blocks if turn is None else blocks.turned(turn), turn
+
+
 def turn_for(whole: WholeImage, part: Array) -> Turn:
     """The turn of the channels of a part: that of the whole."""
     if part.shape[2:] == (len(CELL),):
@@ -75,26 +87,8 @@ def turn_for(whole: WholeImage, part: Array) -> Turn:
     return turn_of(part)
 
 
-def support_of_passes(passes: Sequence[Pass], epitome: Epitome, whole: WholeImage | None) -> Support:
-    """How far the pilot and all passes reach, and the grid of their references.
-
-    A pixel depends on the groups with a member that covers it. Their references are at most the search radius from that
-    member, and are compared with patches that are as far away again: twice the radius and a patch, for each pass. The
-    estimates of a few lines of references are summed together, so parts begin where such a band begins.
-    """
-    if whole is None:
-        raise ValueError("the support depends on the contrast of the whole image: call for_parts first")
-    own = epitome.phi.patch_shape
-    reach, rows, columns = max(own), 1, 1
-    for side in own:
-        rows = columns = math.lcm(rows, min(whole.stride, side))
-    for step in passes:
-        assert isinstance(step, (AtomsPass, FeedbackPass))  # others are refused by `settled_whole`
-        patches = [(side, side) for side in (scaled_side(side, whole.contrast) for side in step.patches)]
-        if isinstance(step, AtomsPass):
-            patches = [(high, wide) for high, wide in coding_patches(patches, epitome)]
-        reach += 2 * step.search_radius + max(max(patch) for patch in patches)
-        for high, wide in patches:
-            rows = math.lcm(rows, LINES * min(step.stride, high))
-            columns = math.lcm(columns, min(step.stride, wide))
-    return Support((reach, reach), (rows, columns))
+def support_of_passes(passes: Sequence[Pass], epitome: Epitome, whole: WholeImage) -> Support:
+    """How far the pilot and all passes reach, and the grid of their references."""
+    own, found = epitome.phi.patch_shape, support_of_steps(passes, epitome, whole.contrast)
+    grid = math.lcm(*(min(whole.stride, side) for side in own))
+    return Support(found.halo, (math.lcm(grid, found.grid[0]), math.lcm(grid, found.grid[1]))).wider(max(own))

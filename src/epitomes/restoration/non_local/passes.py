@@ -7,6 +7,7 @@ twice the noise; `fitted_patch` says how they follow it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
@@ -18,13 +19,14 @@ from epitomes.checks import Array, positive, whole
 from epitomes.coders import Lasso
 from epitomes.epitome import Epitome
 from epitomes.groups import LowRank, Matching, SharedAtoms, estimate
+from epitomes.groups._estimate import LINES
 from epitomes.groups.matching import Planar
 from epitomes.learn import online, run
 from epitomes.patches import Patches
 from epitomes.phi import GatherPhi, Phi
 from epitomes.phi.description import describe
 from epitomes.restoration.contrast import contrast
-from epitomes.restoration.whole_image import WholeImage
+from epitomes.restoration.whole_image import Support, WholeImage
 
 ROWS = 256  # of an image whose residual is averaged at once
 MOST_ATOMS = 20.0  # per patch: from there on an adapted epitome gains nothing
@@ -218,6 +220,26 @@ class FeedbackPass:
             )
             mean.add(found)
         return replace(state, current=mean.result())
+
+
+def support_of_steps(passes: Sequence[Pass], epitome: Epitome, contrast: float) -> Support:
+    """How far passes reach in an image of this contrast, and the grid of their references.
+
+    A pixel depends on the groups with a member that covers it. Their references are at most the search radius from that
+    member, and are compared with patches that are as far away again: twice the radius and a patch, for each pass. The
+    estimates of a few lines of references are summed together, so parts begin where such a band begins.
+    """
+    reach, rows, columns = 0, 1, 1
+    for step in passes:
+        assert isinstance(step, (AtomsPass, FeedbackPass))  # others are refused before
+        patches: list[Side] = [(side, side) for side in (scaled_side(side, contrast) for side in step.patches)]
+        if isinstance(step, AtomsPass):
+            patches = coding_patches(patches, epitome)
+        reach += 2 * step.search_radius + max(max(patch) for patch in patches)
+        for high, wide in patches:
+            rows = math.lcm(rows, LINES * min(step.stride, high))
+            columns = math.lcm(columns, min(step.stride, wide))
+    return Support((reach, reach), (rows, columns))
 
 
 def coding_patches(wanted: Sequence[Side], epitome: Epitome) -> list[Side]:

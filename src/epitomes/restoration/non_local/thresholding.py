@@ -14,6 +14,7 @@ from epitomes.noise.planes import Floats
 THRESHOLD = 2.7  # standard deviations of the noise of a coefficient
 STEP = 2  # from one block to the next
 LINES = 16  # of blocks in a band
+BAND = STEP * LINES  # rows from one band to the next
 
 
 def thresholded(noisy: Planar, deviation: Floats, threads: int | None) -> Planar:

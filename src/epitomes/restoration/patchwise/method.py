@@ -179,9 +179,9 @@ class Patchwise:
         """
         image = as_floats("image", image)
         if not channels or len(self._patch_shape(image.shape[:-1])) == image.ndim:
-            return self._one(image, sigma if blocks is None else CORRELATED * sigma, 0, seed, threads, callback)
+            return self._one(image, _levels(sigma, blocks, 1)[0], 0, seed, threads, callback)
         n = image.shape[-1]
-        levels = [sigma] * n if blocks is None else [CORRELATED * float(each) for each in blocks.sigma]
+        levels = _levels(sigma, blocks, n)
         parts = [
             self._one(picture, level, c, seed, threads, within(callback, c / n, (c + 1) / n))
             for c, (picture, level) in enumerate(zip(np.moveaxis(image, -1, 0), levels, strict=True))
@@ -238,7 +238,9 @@ class Patchwise:
         watch = _watch(schedule.n_steps, callback)
         return schedule.learn(stacked_patches(pixels, schedule.start), seed=seed, threads=threads, callback=watch)
 
-    def for_parts(self, sample: Array, sigma: float, *, channels: bool) -> Patchwise:
+    def for_parts(
+        self, sample: Array, sigma: float, *, channels: bool, blocks: BlockSpectrum | None = None
+    ) -> Patchwise:
         """Return the method for parts of an image, which get the bits that they have in the whole.
 
         Parameters
@@ -249,6 +251,8 @@ class Patchwise:
             Standard deviation of its noise.
         channels : bool
             Whether the last axis holds channels.
+        blocks : BlockSpectrum, optional
+            Shape of the noise if it is correlated. None: it is white.
 
         Returns
         -------
@@ -270,7 +274,8 @@ class Patchwise:
         image = as_floats("sample", sample)
         joint = not channels or len(self.epitome.phi.patch_shape) == image.ndim
         pictures = [image] if joint else [np.ascontiguousarray(image[..., c]) for c in range(image.shape[-1])]
-        fine = [precise(picture, sigma, MOST_CONTRAST) for picture in pictures]
+        noise = _levels(sigma, blocks, len(pictures))
+        fine = [precise(picture, level, MOST_CONTRAST) for picture, level in zip(pictures, noise, strict=True)]
         levels = tuple(float(each.mean(dtype=np.float64)) for each in fine)
         double = tuple(each.dtype == np.float64 for each in fine)
         return replace(self, whole=WholeImage(levels=levels, double=double))
@@ -363,3 +368,10 @@ def _watch(n_steps: int, callback: Callback | None) -> StepCallback | None:
     if callback is None:
         return None
     return lambda step: callback(step.progress.index / n_steps, f"learning, step {step.progress.index} of {n_steps}")
+
+
+def _levels(sigma: float, blocks: BlockSpectrum | None, n: int) -> list[float]:
+    """The noise level of each of `n` pictures that are coded by themselves; correlated noise counts as stronger."""
+    if blocks is None:
+        return [sigma] * n
+    return [CORRELATED * sigma] if n == 1 else [CORRELATED * float(each) for each in blocks.sigma]

@@ -191,9 +191,6 @@ class TestRefused:
     def test_settings(self, tmp_path: Path, match: str, settings: dict[str, Any]) -> None:
         self.refused(tmp_path, match, **settings)
 
-    def test_volumes_by_groups_across_planes(self, tmp_path: Path) -> None:
-        self.refused(tmp_path, "planes='single'", volume(), method=FAST, sigma=SIGMA)
-
     def test_outputs(self, tmp_path: Path) -> None:
         path = stored(tmp_path, grey())
         with pytest.raises(ValueError, match=r"suffix \.zarr"):

@@ -15,6 +15,7 @@ from epitomes.checks import one_of, positive, require_real
 from epitomes.epitome import Epitome
 from epitomes.formats import Picture
 from epitomes.formats.raw import black_levels
+from epitomes.formats.stored import StoredImage
 from epitomes.layout import Layout
 from epitomes.noise import Noise, find_impulses, find_stripes
 from epitomes.restoration.masks import as_mask, bad_pixels, filled
@@ -158,7 +159,7 @@ class Request:
         return replace(self, given=filled(self.given, found.mask, layout)), (note,)
 
 
-def plane_spacing(picture: Picture) -> float | None:
+def plane_spacing(picture: Picture | StoredImage) -> float | None:
     """The distance of the planes of a volume over that of its pixels; None if it is unknown or there are no planes."""
     letters = [letter for letter in picture.axes if letter != "C"][-3:]
     if {*letters} != {*"ZYX"} or any(letter not in picture.spacing for letter in letters):

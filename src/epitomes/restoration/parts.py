@@ -58,15 +58,20 @@ def settle(plan: Plan, sample: NDArray[Any], *, threads: int | None = None) -> S
         return Settled(
             replace(plan, method=method.for_parts(even.image, even.sigma, channels=channels, blocks=even.blocks))
         )
-    if isinstance(method, NonLocal) and method.multiscale is None and method.settled(even.image, even.sigma).multiscale:
-        notes = (SCALES_LEFT_OUT,)
     found: Method = method.for_parts(even.image, even.sigma, channels=channels)
+    flat = even.image.ndim - channels == 2
+    if flat and isinstance(method, NonLocal) and method.multiscale is None and _wants_scales(method, even):
+        notes = (SCALES_LEFT_OUT,)
     whole = getattr(found, "whole", None)
     assert isinstance(whole, WholeImage)
     background = None if channels else _background(even, threads)
     if background is not None:
         found = with_whole(found, replace(whole, background=background))
     return Settled(replace(plan, method=found), notes)
+
+
+def _wants_scales(method: NonLocal, even: Stabilised) -> bool:
+    return bool(method.settled(even.image, even.sigma).multiscale)
 
 
 def with_whole(method: Method, whole: WholeImage | None) -> Method:

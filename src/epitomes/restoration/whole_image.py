@@ -34,6 +34,7 @@ class WholeImage:
     contrast: float = 1.0  # in units of the noise, as passes use it
     turned: bool = False  # whether four channels are turned as those of a Bayer sensor
     stride: int = 1  # of the patches that are coded
+    arrangement: str = ""  # of the planes of a volume
     scales: tuple[WholeScale, ...] = ()  # of an image with correlated noise, the finest first
     background: float | None = None  # of a field of objects, whose fluxes are kept; None: it is no such field
 

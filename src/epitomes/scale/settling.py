@@ -16,7 +16,7 @@ from epitomes.layout import Place
 from epitomes.noise import Noise, estimate_noise
 from epitomes.noise.profile import values_of_noise
 from epitomes.restoration import Method, NonLocal, Plan, as_method
-from epitomes.restoration._arguments import Request
+from epitomes.restoration._arguments import Request, plane_spacing
 from epitomes.restoration.parts import for_picture, require_local, settle
 from epitomes.restoration.whole_image import Support, WholeImage
 from epitomes.scale.job import TileTask
@@ -27,7 +27,10 @@ from epitomes.scale.units import Units
 DEFECTS = (
     "they are removed from whole images only, and left in tiles: remove them first, or use epitomes.denoise on parts"
 )
-PLANE_BY_PLANE = "images larger than memory are denoised plane by plane"
+PLANE_BY_PLANE = (
+    "images larger than memory are denoised plane by plane: name an arrangement of planes for groups across planes"
+)
+ONE_BY_ONE = "volumes are denoised one by one, which in memory may be denoised together"
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +75,8 @@ def plan_for(
     deep = layout.spatial == 3 and layout.picture_shape[0] > 1
     if isinstance(found, NonLocal) and deep and not isinstance(method, Method) and found.planes == "auto":
         found, reasons = replace(found, planes="single"), (PLANE_BY_PLANE,)
+    if isinstance(found, NonLocal) and deep and found.spacing is None:
+        found = replace(found, spacing=plane_spacing(image))
     if sigma is not None:
         noise = Noise.gaussian(sigma)
     notes: tuple[str, ...] = ()
@@ -98,6 +103,9 @@ def settle_store(image: StoredImage, plan: Plan, threads: int, mask: StoredMask 
     at_once = plan.method.prepare(plan.layout.picture_shape, plan.layout.channel_axis is not None)
     units, wholes, notes = Units(image, at_once, mask), dict[Place, WholeImage | None](), dict[str, None]()
     halos, first = list[Support](), None
+    across = plan.method.across if isinstance(plan.method, NonLocal) and at_once == 3 else None
+    if across is not None and across.joins and plan.layout.stack_shape:
+        notes[ONE_BY_ONE] = None
     for place in units.places():
         sample = units.sample(place)
         if sample is None:  # all of it is masked or missing, and stays as it is

@@ -147,7 +147,8 @@ def denoise_store(
     plan : Plan, optional
         Method and noise at once, for example from `epitomes.plan` on a part of the image.
     method, preset, epitome : see `denoise`
-        How to denoise. "auto" means "balanced"; planes of volumes are denoised one by one unless `method` is an object.
+        How to denoise. "auto" means "balanced"; planes of volumes are denoised one by one unless `method` is an object,
+        such as ``NonLocal(planes="auto")`` for groups across planes.
     axes : str, optional
         Letters of the axes, if the file does not give them.
     series : int or str, optional
@@ -178,8 +179,8 @@ def denoise_store(
     Raises
     ------
     ValueError
-        If a pixel depends on the whole image, as with an epitome learned from it, preset "best" or noise given by a
-        spectrum; or `memory` is too little. It says what to use.
+        If a pixel depends on the whole image, as with an epitome learned from it, preset "best" of images, planes
+        aligned along their motion or noise given by a spectrum; or `memory` is too little. It says what to use.
     FileExistsError
         If the goal exists and `overwrite` is False.
 

@@ -8,18 +8,25 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from epitomes.checks import Array
+from epitomes.colours import CELL
 from epitomes.epitome import Epitome
 from epitomes.noise import BlockSpectrum
 from epitomes.restoration.method import Callback, Estimate, float_type, within
+from epitomes.restoration.non_local.colour import Turn, turn_for
 from epitomes.restoration.non_local.volumes import (
     Series,
+    Whole,
     best_times,
     chosen,
     cosine_dictionary,
     denoise_series,
     denoise_volume,
+    measured,
+    named,
     related,
+    support_of_stages,
 )
+from epitomes.restoration.whole_image import Support, WholeImage
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -31,12 +38,13 @@ class AcrossPlanes:
     spacing: float | None
     times: str  # "joined", "mixed", "single" or "auto"
     epitome: Epitome | None  # with three-dimensional patches; None: cosines
+    whole: WholeImage | None = None  # what a part of a volume must know of it; None: it is no part
 
     def run(
         self, image: Array, sigma: float, *, seed: int, threads: int | None, callback: Callback | None
     ) -> Estimate | None:
         """Denoise a volume or clip with white noise; None if neighbouring planes have little in common."""
-        if self.planes == "auto" and self.epitome is None and not related(image, sigma):
+        if self.whole is None and self.planes == "auto" and self.epitome is None and not related(image, sigma):
             return None
         found, how = denoise_volume(
             image,
@@ -49,9 +57,39 @@ class AcrossPlanes:
             seed=seed,
             threads=threads,
             callback=callback,
+            whole=None if self.whole is None else self._known(turn_for(self.whole, image[0])),
         )
         used = cosine_dictionary(how.coding.patch) if self.epitome is None else self.epitome
         return Estimate(found, used, None, 0.0, how=how.words)
+
+    def for_parts(self, sample: Array, sigma: float) -> WholeImage:
+        """What parts of a volume must know, from a sample of it; refuses modes that reach across all of it."""
+        if self.planes == "aligned":
+            raise ValueError(
+                "planes that are aligned along their motion reach across all of a volume: use planes='wide' or 'auto', "
+                "or denoise a clip from frames to frames"
+            )
+        if self.planes == "auto" and self.epitome is None and not related(sample, sigma):
+            raise ValueError("neighbouring planes have little in common: use NonLocal(planes='single')")
+        arrangement = chosen(sample, sigma, self.planes, self.spacing, self.preset, 0, None, lying=True)
+        found = measured(sample, sigma, arrangement)
+        return WholeImage(
+            levels=(),
+            double=(),
+            mean=found.mean,
+            contrast=found.contrast,
+            turned=found.turn is CELL,
+            arrangement=arrangement.name,
+        )
+
+    def support(self) -> Support:
+        """Which voxels around a part reach into it, once this is settled."""
+        return support_of_stages(self.preset, self._known(None), self.epitome)
+
+    def _known(self, turn: Turn) -> Whole:
+        whole = self.whole
+        assert whole is not None  # it was settled
+        return Whole(whole.mean, whole.contrast, turn, named(whole.arrangement, self.spacing)[0], part=True)
 
     @property
     def joins(self) -> bool:

@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from epitomes.checks import Array
+from epitomes.colours import CELL, turn_of
 from epitomes.groups.matching import Planar
+from epitomes.restoration.whole_image import WholeImage
 
 SLAB = 2**20  # values of a channel that are converted at once
 
@@ -52,6 +54,13 @@ def _turned(values: list[NDArray[np.float64]], turn: Turn) -> list[NDArray[np.fl
         for row, factor in zip(turned, column, strict=True):
             row += factor * value
     return turned
+
+
+def turn_for(whole: WholeImage, part: Array) -> Turn:
+    """The turn of the channels of a part: that of the whole."""
+    if part.shape[2:] == (len(CELL),):
+        return CELL if whole.turned else None
+    return turn_of(part)
 
 
 def _slabs(shape: tuple[int, ...]) -> Iterator[slice]:

@@ -18,14 +18,13 @@ from epitomes.phi._windows import spatial_axes
 from epitomes.restoration.contrast import contrast
 from epitomes.restoration.method import Callback, Estimate, float_type, within
 from epitomes.restoration.non_local.across import AcrossPlanes, denoised_volume, is_deep
-from epitomes.restoration.non_local.colour import from_planar, to_planar
+from epitomes.restoration.non_local.colour import from_planar, to_planar, turn_for
 from epitomes.restoration.non_local.correlated import COARSE_FILTER, Correlated, JointFilter, support_of_filters
 from epitomes.restoration.non_local.outliers import denoised_beside, outliers_of
 from epitomes.restoration.non_local.parts import (
     OUTLIERS,
     settled_whole,
     support_of_passes,
-    turn_for,
     turned_for_filters,
 )
 from epitomes.restoration.non_local.passes import Pass, State, bounded
@@ -325,6 +324,8 @@ class NonLocal:
         """
         if self.whole is None:
             raise ValueError("the support depends on the contrast of the whole image: call for_parts first")
+        if self.whole.arrangement and self.across is not None:
+            return self.across.support()
         passes = passes_of(self.preset) if self.passes is None else self.passes
         if self.whole.scales:
             return support_of_filters(self._joint_filter, passes[1:], self.starting_epitome, self.whole)
@@ -337,7 +338,12 @@ class NonLocal:
         if self.planes == "single" or self.passes is not None or flat:
             return None
         return AcrossPlanes(
-            preset=self.preset, planes=self.planes, spacing=self.spacing, times=self.times, epitome=self.epitome
+            preset=self.preset,
+            planes=self.planes,
+            spacing=self.spacing,
+            times=self.times,
+            epitome=self.epitome,
+            whole=self.whole,
         )
 
     def _correlated(

@@ -41,6 +41,15 @@ def settled_whole(
     method: NonLocal, sample: Array, sigma: float, channels: bool, blocks: BlockSpectrum | None
 ) -> WholeImage:
     """What parts of an image must know, from a sample of it; modes in which a pixel depends on all are refused."""
+    if sample.ndim - channels != 2:
+        if blocks is not None or method.across is None:
+            raise ValueError(
+                "correlated noise is not removed by groups across planes: use NonLocal(planes='single'), for each "
+                "plane by itself"
+            )
+        if outliers_of(sample, sigma) is not None:
+            raise ValueError(OUTLIERS)
+        return method.across.for_parts(sample, sigma)
     passes = passes_of(method.preset) if method.passes is None else method.passes
     if any(isinstance(step, AdaptPass) for step in passes):
         raise ValueError(
@@ -51,11 +60,6 @@ def settled_whole(
         raise ValueError(f"how far {unknown[0]!r} reaches is not known: use AtomsPass and FeedbackPass")
     if method.multiscale:
         raise ValueError("patches of three scales reach across the whole image: leave out multiscale")
-    if sample.ndim - channels != 2:
-        raise ValueError(
-            "groups across planes reach through a whole volume: use NonLocal(planes='single'), which denoises each "
-            "plane by itself, or the paper's method with an epitome of three-dimensional patches"
-        )
     if outliers_of(sample, sigma) is not None:
         raise ValueError(OUTLIERS)
     if blocks is not None:
@@ -78,13 +82,6 @@ def turned_for_filters(image: Array, blocks: BlockSpectrum) -> tuple[Planar, Blo
     """An image and the spectrum of its correlated noise, with the channels of photographs turned, and the turn."""
     turn = OPPONENT if image.shape[2:] == (len(OPPONENT),) else None  # of others the brightness would be lost
     return to_planar(image, 0.0, 1.0, turn), blocks if turn is None else blocks.turned(turn), turn
-
-
-def turn_for(whole: WholeImage, part: Array) -> Turn:
-    """The turn of the channels of a part: that of the whole."""
-    if part.shape[2:] == (len(CELL),):
-        return CELL if whole.turned else None
-    return turn_of(part)
 
 
 def support_of_passes(passes: Sequence[Pass], epitome: Epitome, whole: WholeImage) -> Support:

@@ -13,6 +13,7 @@ from epitomes.checks import Array
 from epitomes.colours import turn_of
 from epitomes.epitome import Epitome
 from epitomes.groups._bands import Slice
+from epitomes.groups._estimate import LINES
 from epitomes.noise.dct_blocks import cosines
 from epitomes.phi import flat
 from epitomes.restoration.method import Callback, within
@@ -30,9 +31,12 @@ from epitomes.restoration.non_local.volumes.arrangement import (
     tried_on,
 )
 from epitomes.restoration.non_local.volumes.motion import ON_ESTIMATES, ON_PILOTS, Squares, find_motion
+from epitomes.restoration.non_local.volumes.pilot import LINES as PILOT_LINES
+from epitomes.restoration.non_local.volumes.pilot import STEP as PILOT_STEP
 from epitomes.restoration.non_local.volumes.pilot import piloted
 from epitomes.restoration.non_local.volumes.stages import AtomsStage, FeedbackStage, LowRankStage, Search
 from epitomes.restoration.non_local.volumes.stream import Plane, Stage, Triple, fitting, run_stage
+from epitomes.restoration.whole_image import Support
 
 PILOT_COST = 0.2  # of the time of a stage
 HURRIED = 1  # tiles on which arrangements are tried for "fast"
@@ -49,6 +53,7 @@ class Whole:
     contrast: float  # in units of the noise
     turn: Turn  # of the channels
     arrangement: Arrangement
+    part: bool = False  # of a volume, not the whole
 
 
 def denoise_volume(
@@ -63,22 +68,25 @@ def denoise_volume(
     seed: int,
     threads: int | None,
     callback: Callback | None,
+    whole: Whole | None = None,
 ) -> tuple[Array, Arrangement]:
     """Denoise a volume or clip `(planes, height, width[, channels])` with white noise; return how it was taken, too.
 
     `planes` names an arrangement, or is "auto". Atoms are those of the epitome, whose patches have three axes; without
-    one they are cosines.
+    one they are cosines. Of a part of a volume, `whole` has been settled.
     """
-    share = trial_share(shape_of(image), planes, spacing, preset)
-    arrangement = chosen(image, sigma, planes, spacing, preset, seed, threads, within(callback, 0.0, share))
-    whole = measured(image, sigma, arrangement)
+    share = 0.0
+    if whole is None:
+        share = trial_share(shape_of(image), planes, spacing, preset)
+        arrangement = chosen(image, sigma, planes, spacing, preset, seed, threads, within(callback, 0.0, share))
+        whole = measured(image, sigma, arrangement)
     stages = stages_of(preset, whole, shape_of(image), epitome)
     result = np.empty(image.shape, dtype)
     noisy = noisy_planes(image, sigma, whole)
     advance = progress(stages, within(callback, share, 1.0), f"{len(image)} planes")
     for k, plane in enumerate(stream(noisy, shape_of(image), whole, stages, threads, advance)):
         result[k] = from_planar(plane.current[:, None], whole.mean, sigma, whole.turn, image.shape[1:], dtype)
-    return result, arrangement
+    return result, whole.arrangement
 
 
 def progress(stages: list[Stage], callback: Callback | None, words: str) -> Callable[[float], None]:
@@ -103,9 +111,13 @@ def chosen(
     seed: int,
     threads: int | None,
     callback: Callback | None = None,
+    lying: bool = False,
 ) -> Arrangement:
-    """The arrangement that `planes` names, or with "auto" the one that suits a volume best."""
-    among = _named(planes, spacing)
+    """The arrangement that `planes` names, or with "auto" the one that suits a volume best.
+
+    `lying`: only those that take planes as they lie.
+    """
+    among = [each for each in named(planes, spacing) if not (lying and each.aligned)]
     attempts = [partial(attempt, arrangement=each, preset=preset, threads=threads) for each in among]
     if len(among) == 1:
         return among[0]
@@ -122,7 +134,7 @@ def chosen(
 
 def trial_share(shape: Triple, planes: str, spacing: float | None, preset: str) -> float:
     """The share of the time that it takes to choose an arrangement, about; 0 where one is named."""
-    n = len(_named(planes, spacing))
+    n = len(named(planes, spacing))
     if n == 1:
         return 0.0
     voxels = np.prod(np.minimum(shape, TILE)) * (1 + n_tried(shape, _most(preset))) / 2  # the second may be spared
@@ -130,7 +142,8 @@ def trial_share(shape: Triple, planes: str, spacing: float | None, preset: str) 
     return float(trial / (trial + PILOT_COST + N_STAGES[preset]))
 
 
-def _named(planes: str, spacing: float | None) -> list[Arrangement]:
+def named(planes: str, spacing: float | None) -> list[Arrangement]:
+    """Arrangements of this name; all of them with "auto"."""
     return [each for each in candidates(spacing) if planes in ("auto", each.name)] or [ARRANGEMENTS[planes]]
 
 
@@ -169,12 +182,28 @@ def stages_of(preset: str, whole: Whole, shape: Triple, epitome: Epitome | None)
                 by_rank=True,
             )
         ]
-    first: list[Stage] = [LowRankStage(search=groups), FeedbackStage(search=groups)]
+    feedback = FeedbackStage(search=groups, part=whole.part)
+    first: list[Stage] = [LowRankStage(search=groups), feedback]
     if preset == "balanced":
         return first
     search, atoms = coded(coding, epitome)
     keep = min(MOST_KEPT, whole.contrast / 8)  # atoms pay where noise is strong
-    return [*first, AtomsStage(atoms=atoms, search=search, keep=keep), FeedbackStage(search=groups)]
+    return [*first, AtomsStage(atoms=atoms, search=search, keep=keep), feedback]
+
+
+def support_of_stages(preset: str, whole: Whole, epitome: Epitome | None) -> Support:
+    """How far the pilot and all stages reach, and the grid of their references, along planes, rows and columns.
+
+    A stage reaches twice the search radius and a patch, as a pass does. Estimates of a few lines of blocks or of
+    references are summed together. In small volumes patches are smaller, but there a part is the whole.
+    """
+    pilot = whole.arrangement.pilot
+    halo, grid = np.array(pilot), np.minimum(PILOT_STEP, pilot) * (1, PILOT_LINES, 1)
+    for stage in stages_of(preset, whole, (2**30, 2**30, 2**30), epitome):
+        found = stage.matching(whole.contrast)
+        halo += 2 * np.array(found.search_radius) + found.patch
+        grid = np.lcm(grid, np.multiply(found.stride, (1, LINES, 1)))
+    return Support(tuple(map(int, halo)), tuple(map(int, grid)))
 
 
 def trial_stages(preset: str, whole: Whole, shape: Triple) -> list[Stage]:

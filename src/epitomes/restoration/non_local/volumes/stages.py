@@ -104,6 +104,7 @@ class FeedbackStage:
     share: float = 0.4
     trust: float = 0.56
     keep: float = 0.0
+    part: bool = False  # of a volume, not the whole
 
     @property
     def cost(self) -> float:
@@ -117,7 +118,7 @@ class FeedbackStage:
 
     def source(self, plane: Plane, patch: Triple) -> Source:
         mixed = plane.current + np.float32(self.share) * (plane.noisy - plane.current)
-        return Source(plane, mixed, mixed, mixed, mean_squares(plane.noisy, mixed, patch[1:]))
+        return Source(plane, mixed, mixed, mixed, mean_squares(plane.noisy, mixed, patch[1:], self.part))
 
     def level(self, error: NDArray[np.float32]) -> NDArray[np.float32]:
         return np.float32(self.trust) * np.sqrt(np.maximum(0, 1 - error))

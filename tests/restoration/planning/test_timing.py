@@ -10,7 +10,9 @@ import pytest
 from restoration_cases import Doubles, grey, with_noise
 
 from epitomes import Noise, denoise, estimate_noise, plan, restore
-from epitomes.restoration import NonLocal, TimeLimitError
+from epitomes.learn import smooth_noise
+from epitomes.phi import windows
+from epitomes.restoration import NonLocal, Patchwise, TimeLimitError
 from epitomes.restoration.planning.timing import rounded_up, short
 
 CAMERA = grey("camera", 128)
@@ -72,6 +74,16 @@ def test_faint_noise_takes_no_longer(shape: tuple[int, ...]) -> None:
         began = time.process_time()
         denoise(noisy, 0.57, preset=preset, channel_axis=-1 if len(shape) == 3 else None, threads=1)
         assert time.process_time() - began < (4 if preset == "auto" else 8)
+
+
+@pytest.mark.parametrize("channels", [False, True])
+def test_volumes_by_patches_with_three_axes_are_timed(channels: bool) -> None:
+    """They were timed on a plane, which such patches do not fit."""
+    image = with_noise(np.stack([CAMERA[:24, :20]] * 6), 20.0)
+    image = np.stack([image, image], axis=-1) if channels else image
+    method = Patchwise(epitome=smooth_noise(windows((4, 7, 7, 7), (4, 4, 4))))
+    found = plan(image, 20.0, method=method, channel_axis=-1 if channels else None, spatial=3)
+    assert found.planes == 1 and found.seconds is not None and 0 < found.seconds < 20
 
 
 def test_a_coarse_pilot_serves_faint_noise() -> None:

@@ -80,6 +80,9 @@ def seconds_of(method: Method, task: Task) -> float | None:
     warm_up(task.image.dtype)
     if isinstance(method, NonLocal):
         return _by_groups(method, task) if task.volume is None else _across_planes(method, task.volume, task)
+    volume = task.volume
+    if isinstance(method, Patchwise) and volume is not None and method.prepare(volume.shape, task.channels) > 2:
+        return None if method.epitome is None else _in_volume(method, volume, task)
     grey = task.blocks is None and task.image.ndim == 2 and min(task.image.shape) >= LEAST_SIDE
     if isinstance(method, Patchwise) and grey:
         known = method if method.epitome is not None or method.recipe is not None else replace(method, recipe=Recipe())
@@ -97,6 +100,14 @@ def rounded_up(seconds: float) -> float:
     """The next number with two digits."""
     unit = 10 ** (math.floor(math.log10(seconds)) - 1)
     return float(f"{math.ceil(seconds / unit) * unit:.2g}")
+
+
+def _in_volume(method: Patchwise, volume: Array, task: Task) -> float:
+    """Of patches with three axes: a tile of the volume."""
+    part = next(tried_on(volume))
+    began = time.perf_counter()
+    method.run(part, task.sigma, blocks=task.blocks, channels=task.channels, seed=task.seed, threads=task.threads)
+    return (time.perf_counter() - began) * task.n_values / part.size
 
 
 def _across_planes(method: NonLocal, volume: Array, task: Task) -> float:

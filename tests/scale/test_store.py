@@ -85,7 +85,7 @@ def test_planes_stains_and_counted_light(tmp_path: Path) -> None:
     np.testing.assert_array_equal(read(result.path).pixels, expected)
 
 
-@pytest.mark.parametrize("kind", ["threads", "two threads", "three threads", "processes", "three processes", "dask"])
+@pytest.mark.parametrize("kind", ["threads", "two threads", "three threads", "processes", "dask"])
 def test_executors_change_no_bit(tmp_path: Path, kind: str, request: pytest.FixtureRequest) -> None:
     path = stored(tmp_path, grey())
     expected = untiled(path, FAST, Noise.gaussian(LEVEL))
@@ -97,8 +97,6 @@ def test_executors_change_no_bit(tmp_path: Path, kind: str, request: pytest.Fixt
             executor = partial(ThreadPoolExecutor, 3)
         case "processes":
             executor = process_pool(2)
-        case "three processes":
-            executor = process_pool(3)
         case "dask":
             executor = request.getfixturevalue("dask_client").get_executor(pure=False, retries=3)
     result = denoise_store(path, tmp_path / "out.zarr", LEVEL, method=FAST, tile=64, executor=executor)

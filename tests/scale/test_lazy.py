@@ -44,6 +44,7 @@ def test_balanced_colours_and_volumes() -> None:
     coloured = np.moveaxis(with_noise(colours(60), SIGMA).astype(np.float32), -1, 0)
     same(coloured, NonLocal(preset="fast"), SIGMA, (1, 30, 25), 0)
     same(volume(), Patchwise(epitome=deep_epitome()), SIGMA, (5, 20, 40))
+    same(volume(), NonLocal(preset="fast", planes="still"), SIGMA, (12, 20, 40))
 
 
 def test_refused() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +14,7 @@ from epitomes import Noise
 from epitomes.layout import Layout
 from epitomes.restoration import NonLocal, Plan
 from epitomes.restoration.whole_image import Support
-from epitomes.scale.memory import MemoryLimitError, Room, bytes_of, require_tile
+from epitomes.scale.memory import MOST_USED, MemoryLimitError, Room, bytes_of, require_tile
 from epitomes.scale.tiles import n_tiles, tiles_of
 from epitomes.scale.units import evenly, middle
 
@@ -21,6 +22,15 @@ from epitomes.scale.units import evenly, middle
 def room(halo: int, workers: int = 1) -> Room:
     plan = Plan(method=NonLocal(preset="fast"), noise=Noise.gaussian(1.0), layout=Layout.of((20_000, 20_000)))
     return Room(plan, (20_000, 20_000), np.dtype(np.uint16), Support((halo, halo), (1, 1)), 2**19, workers)
+
+
+def test_tiles_are_bounded_without_a_limit_and_larger_beside_a_mask() -> None:
+    far = room(2000)  # no tile reads little more than it writes
+    side = far.tile(None, True)[0]
+    assert 1024 < side < 8192 and far.of_tile((side, side)) <= MOST_USED < far.of_tile((side + 512, side + 512))
+    holes = replace(room(150), masked=True)
+    assert holes.of_tile((1024, 1024)) > room(150).of_tile((1024, 1024))
+    assert replace(room(2), masked=True).of_tile((1024, 1024)) == room(2).of_tile((1024, 1024))
 
 
 @pytest.mark.parametrize(("text", "expected"), [("2G", 2**31), ("500 MiB", 500 * 2**20), ("1.5kb", 1536), (7, 7)])

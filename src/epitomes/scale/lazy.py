@@ -38,8 +38,8 @@ def denoise_lazy(
     Parameters
     ----------
     image : dask.array.Array
-        Image ``(H, W)`` or, with `channel_axis`, one with channels. For the paper's method with an epitome of
-        three-dimensional patches, a volume.
+        Image ``(H, W)`` or, with `channel_axis`, one with channels. A volume for groups across planes, such as those of
+        ``NonLocal(planes="auto")``, and for the paper's method with an epitome of three-dimensional patches.
     sigma, noise, plan, method, preset, epitome : see `epitomes.scale.denoise_store`
         The noise and the method.
     channel_axis : int, optional
@@ -91,8 +91,8 @@ def denoise_lazy(
     settled = settle_store(store, chosen, 1)
     if settled.units.counted:
         raise ValueError(
-            f"an array of shape {image.shape} is denoised plane by plane: pass its planes one by one, or the paper's "
-            "method with an epitome of three-dimensional patches"
+            f"an array of shape {image.shape} is denoised plane by plane: pass its planes one by one, or method="
+            "NonLocal(planes='auto'), or the paper's method with an epitome of three-dimensional patches"
         )
     known = replace(settled.plan, method=with_whole(settled.plan.method, settled.wholes[()]))
     # Chunks begin on the grid of the method with and without what is around them.

@@ -21,6 +21,7 @@ LEAST = 64  # side of the smallest tile
 MOST = 8192
 LEAST_DEEP = 16  # the same for volumes
 OVERHEAD = 1.15  # of the pixels that are read, over those that are written, up to which a tile is large enough
+FILLING = 70  # bytes per pixel of a plane while its bad pixels are replaced, as measured
 MOST_USED = 4 * 2**30  # bytes of a tile if no limit is given
 USUAL, USUAL_DEEP = 1024, 64  # side from which tiles are large enough
 
@@ -76,7 +77,8 @@ class Room:
         reach = [math.ceil((1 + 2 * math.sqrt(2)) * side) + 2 for side in self.support.halo]
         wider = largest_window(self.shape[: len(tile)], tile, Support(tuple(reach), (2,) * len(tile)))
         return (
-            math.prod((*wider, *self.shape[len(tile) :])) * (2 * self.dtype.itemsize + 3) + math.prod(wider[-2:]) * 40
+            math.prod((*wider, *self.shape[len(tile) :])) * (2 * self.dtype.itemsize + 3)
+            + math.prod(wider[-2:]) * FILLING
         )
 
     def total(self, tile: tuple[int, ...], shared: bool) -> int:

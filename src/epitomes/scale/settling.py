@@ -42,6 +42,7 @@ class SettledStore:
     wholes: dict[Place, WholeImage | None]
     support: Support
     notes: tuple[str, ...]
+    holes: bool  # whether pixels are masked or missing
 
     def tasks(self, tile: tuple[int, ...]) -> Iterator[TileTask]:
         """All tiles of all pictures, in order."""
@@ -102,12 +103,13 @@ def settle_store(image: StoredImage, plan: Plan, threads: int, mask: StoredMask 
     require_local(plan.noise)
     at_once = plan.method.prepare(plan.layout.picture_shape, plan.layout.channel_axis is not None)
     units, wholes, notes = Units(image, at_once, mask), dict[Place, WholeImage | None](), dict[str, None]()
-    halos, first = list[Support](), None
+    halos, first, holes = list[Support](), None, mask is not None
     across = plan.method.across if isinstance(plan.method, NonLocal) and at_once == 3 else None
     if across is not None and across.joins and plan.layout.stack_shape:
         notes[ONE_BY_ONE] = None
     for place in units.places():
-        sample = units.sample(place)
+        sample, bad = units.sample(place)
+        holes |= bad
         if sample is None:  # all of it is masked or missing, and stays as it is
             wholes[place] = None
             continue
@@ -118,7 +120,7 @@ def settle_store(image: StoredImage, plan: Plan, threads: int, mask: StoredMask 
         first = first or found.plan
     if first is None:
         raise ValueError("every pixel of the image is masked or missing (NaN): check the mask")
-    return SettledStore(units, first, wholes, _widest(halos), tuple(notes))
+    return SettledStore(units, first, wholes, _widest(halos), tuple(notes), holes)
 
 
 def _widest(supports: list[Support]) -> Support:

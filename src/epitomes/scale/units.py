@@ -125,22 +125,21 @@ class Units:
         found = pixels if bad is None else filled(pixels, bad, layout)
         return np.ascontiguousarray(found[within(tile.window, wide)])
 
-    def sample(self, place: Place) -> Pixels | None:
+    def sample(self, place: Place) -> tuple[Pixels | None, bool]:
         """A unit, or what stands for it: blocks of a large image side by side, the middle of a large volume.
 
-        Good pixels take the place of bad ones. None: all pixels of the unit are bad.
+        Good pixels take the place of bad ones. None: all pixels of the unit are bad. And whether any of them are.
         """
-        grid = self._sampled()
-        parts = [[self.masked(place, window) for window in line] for line in grid]
-        pixels, bad = _joined([[each[0] for each in line] for line in parts]), None
-        if any(flags is not None for line in parts for _, flags in line):
-            whole = [
-                [np.zeros(part.shape, np.bool_) if flags is None else flags for part, flags in line] for line in parts
-            ]
-            bad = _joined(whole)
-            if bad.all():
-                return self._first_good(place) if math.prod(self.shape) > MOST_SAMPLE else None
-        return pixels if bad is None else filled(pixels, bad, self._layout(pixels))
+        parts = [[self.masked(place, window) for window in line] for line in self._sampled()]
+        pixels = _joined([[part for part, _ in line] for line in parts])
+        if all(flags is None for line in parts for _, flags in line):
+            return pixels, False
+        bad = _joined(
+            [[np.zeros(part.shape, np.bool_) if flags is None else flags for part, flags in line] for line in parts]
+        )
+        if bad.all():
+            return self._good_elsewhere(place) if math.prod(self.shape) > MOST_SAMPLE else None, True
+        return filled(pixels, bad, self._layout(pixels)), True
 
     def _sampled(self) -> list[list[tuple[slice, ...]]]:
         """Windows of a unit, side by side, that stand for it."""
@@ -152,15 +151,18 @@ class Units:
         rows, columns = (evenly(n, BLOCKS, side) for n in self.spatial)
         return [[(row, column) for column in columns] for row in rows]
 
-    def _first_good(self, place: Place) -> Pixels | None:
-        """A part of a unit with good pixels, if there is any: where most of an image is masked."""
+    def _good_elsewhere(self, place: Place) -> Pixels | None:
+        """A part of a unit that is half good, or has the most good pixels; None: there are none."""
         sides = [SHOWN if axis >= self.at_once - 2 else 16 for axis in range(self.at_once)]
-        no = Support((0,) * self.at_once, (1,) * self.at_once)
-        for tile in tiles_of(self.spatial, tuple(sides), no):
+        found, most = None, 0
+        for tile in tiles_of(self.spatial, tuple(sides), Support((0,) * self.at_once, (1,) * self.at_once)):
             pixels, bad = self.masked(place, tile.core)
-            if bad is None or not bad.all():
-                return pixels if bad is None else filled(pixels, bad, self._layout(pixels))
-        return None
+            good = pixels.size if bad is None else int((~bad).sum())
+            if good > most:
+                found, most = pixels if bad is None else filled(pixels, bad, self._layout(pixels)), good
+            if 2 * most >= pixels.size:
+                break
+        return found
 
     def _layout(self, pixels: Pixels) -> Layout:
         """The meaning of the axes of a part."""
@@ -199,7 +201,7 @@ class Units:
         if bad is not None:
             if not bad.all():
                 return filled(pixels, bad, self._layout(pixels))
-            found = next((good for each in self.places() if (good := self._first_good(each)) is not None), None)
+            found = next((good for each in self.places() if (good := self._good_elsewhere(each)) is not None), None)
             if found is None:
                 raise ValueError("every pixel of the image is masked or missing (NaN): check the mask")
             return found

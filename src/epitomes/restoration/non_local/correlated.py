@@ -52,7 +52,7 @@ class JointFilter:
     """Groups of joint patches, filtered with the covariance of the noise, round by round."""
 
     patch: int = 4
-    rounds: int = 2
+    rounds: int = 3
     group_size: int = 120
     search_radius: int = 20
     stride: int = 3
@@ -71,19 +71,19 @@ class JointFilter:
         deviation = np.sqrt(np.einsum("ijcc->ijc", spectrum.power[scale]))
         guide = even * thresholded(noisy / even, deviation, threads)
         side = min(self.patch, *noisy.shape[2:])
-        step = min(self.stride, side)
-        matching = Matching(
+        last = Matching(
             patch=(1, side, side),
             search_radius=(0, self.search_radius, self.search_radius),
-            stride=(1, step, step),
+            stride=(1, min(self.stride, side), min(self.stride, side)),
             group_size=self.group_size,
         )
+        early = replace(last, stride=(1, side, side))  # side by side: it only guides the next round
         shrinker = Wiener(covariance=spectrum.covariance((side, side), scale))
         for number in range(self.rounds):
             part = within(callback, number / self.rounds, (number + 1) / self.rounds)
             guide = estimate(
                 noisy,
-                matching=matching,
+                matching=last if number + 1 == self.rounds else early,
                 shrinker=shrinker,
                 level=gain * _in_patches(levels(spectrum, guide), side),
                 match_on=guide,
@@ -193,8 +193,8 @@ def support_of_filters(joint: JointFilter, passes: Sequence[Pass], epitome: Epit
     At each scale the filter and the passes reach some way. What the small image brings was filtered there before, and
     is filtered and compared with the small image afterwards.
     """
-    lines = LINES * min(joint.stride, joint.patch)
-    here, rows, columns = LEVEL_REACH + SIDE, math.lcm(lines, BAND), math.lcm(min(joint.stride, joint.patch), STEP)
+    steps = {min(joint.stride, joint.patch)} | ({joint.patch} if joint.rounds > 1 else set())
+    here, rows, columns = LEVEL_REACH + SIDE, math.lcm(*(LINES * step for step in steps), BAND), math.lcm(*steps, STEP)
     here += joint.rounds * (LEVEL_REACH + 2 * joint.search_radius + joint.patch)
     reach, down, across = 0, 1, 1
     for number, scale in reversed([*enumerate(whole.scales)]):

@@ -93,7 +93,7 @@ class NLBayes(Baseline):
             MOST_MEMBERS,
             self.stride,
             5 * p.second_patch // 2,
-            ALIKE / scene.lightness_sigma**2,
+            ALIKE / scene.sigma**2,
             p.second_group_size,
         )
         basic = scene.noisy

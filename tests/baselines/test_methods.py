@@ -114,6 +114,7 @@ def test_progress_of_a_part() -> None:
         (WNNM, {"rounds": 0}, ValueError, "rounds"),
         (WNNM, {"feedback": 1.5}, ValueError, "feedback is a share of the residual, at most 1, got 1.5"),
         (WNNM, {"strength": np.nan}, ValueError, "strength"),
+        (NLRidge, {"affine": "no"}, TypeError, "affine must be True or False, got 'no'"),
         (LSSC, {"n_atoms": 1}, ValueError, "n_atoms"),
         (LSSC, {"n_atoms": 1.5}, TypeError, "n_atoms"),
         (LSSC, {"bound": 0.0}, ValueError, "bound"),

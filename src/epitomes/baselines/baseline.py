@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import ClassVar
 
@@ -176,6 +176,9 @@ class Baseline(ABC):
     def __post_init__(self) -> None:
         if self.peak is not None:
             positive("peak", self.peak)
+        for field in fields(self):  # switches: a text such as "no" would count as yes
+            if isinstance(field.default, bool) and not isinstance(getattr(self, field.name), (bool, np.bool_)):
+                raise TypeError(f"{field.name} must be True or False, got {getattr(self, field.name)!r}")
 
     @abstractmethod
     def _denoised(self, scene: Scene) -> Found:

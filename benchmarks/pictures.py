@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 FIRST = ("house", "boat", "camera")  # quick runs take pictures in this order, then by name
 SHIPPED = ("camera", "coins", "brick", "moon", "gravel", "clock")  # grey pictures inside scikit-image, no download
 HELD_OUT = 20  # of a folder of natural pictures, every 20th by name is for measuring only
+COLOURED = ("astronaut", "coffee", "chelsea")  # colour pictures inside scikit-image
 SUFFIXES = (".png", ".jpg", ".jpeg")  # of the folders that `apart` splits
 
 
 @dataclass(frozen=True, eq=False)
 class Picture:
     name: str
-    pixels: NDArray[np.float32]  # (H, W), 0 to 255
+    pixels: NDArray[np.float32]  # (H, W), or (H, W, 3) if colours were asked for, 0 to 255
     source: str  # "given" or "scikit-image"
 
 
@@ -26,6 +27,20 @@ def read_pictures(folder: Path | None) -> list[Picture]:
     """All PNG pictures of a folder in grey, or those inside scikit-image when no folder is named."""
     found = from_skimage() if folder is None else from_folder(folder)
     return sorted(found, key=lambda picture: (rank(picture.name), picture.name))
+
+
+def read_colours(folder: Path | None) -> list[Picture]:
+    """The RGB pictures among the PNG files of a folder, or those inside scikit-image when no folder is named."""
+    from PIL import Image
+
+    if folder is None:
+        return from_skimage(COLOURED)
+    pictures = []
+    for file in sorted(folder.glob("*.png")):
+        with Image.open(file, formats=["PNG"]) as image:
+            if image.mode == "RGB":
+                pictures.append(Picture(file.stem, np.asarray(image, np.float32), "given"))
+    return pictures
 
 
 def from_folder(folder: Path) -> list[Picture]:
@@ -60,12 +75,12 @@ def from_files(files: list[Path]) -> list[Picture]:
     return pictures
 
 
-def from_skimage() -> list[Picture]:
+def from_skimage(names: tuple[str, ...] = SHIPPED) -> list[Picture]:
     try:
         from skimage import data
     except ImportError:
         raise SystemExit("no pictures: name a folder with --images DIR, or install scikit-image") from None
-    return [Picture(name, np.asarray(getattr(data, name)(), np.float32), "scikit-image") for name in SHIPPED]
+    return [Picture(name, np.asarray(getattr(data, name)(), np.float32), "scikit-image") for name in names]
 
 
 def rank(name: str) -> int:
@@ -87,8 +102,8 @@ def to_race(folder: Path | None, quick: bool) -> list[Picture]:
 
 
 def middle(pixels: NDArray[np.float32], width: int) -> NDArray[np.float32]:
-    """The square of that width in the middle: borders are often sky and lawn."""
-    parts = tuple(slice(max(0, (side - width) // 2), (side - width) // 2 + width) for side in pixels.shape)
+    """The square of that width in the middle, with all its channels: borders are often sky and lawn."""
+    parts = tuple(slice(max(0, (side - width) // 2), (side - width) // 2 + width) for side in pixels.shape[:2])
     return np.ascontiguousarray(pixels[parts])
 
 

@@ -14,7 +14,8 @@ class AtomUpdates {
    public:
     AtomUpdates(std::size_t m, std::size_t most_users, bool exact)
         : m_(m), exact_(exact), rows_(most_users, m), atom_(rows_.stride), part_(rows_.stride * (exact ? m : 1)),
-          sums_(rows_.stride * (exact ? m : 1)), eigen_(exact ? m : 1), work_(exact ? m * eigen_.stride() : 1) {}
+          sums_(rows_.stride * (exact ? m : 1)), basis_(exact ? kBasis : 1, rows_.stride), next_(rows_.stride),
+          eigen_(kBasis), work_(kBasis * eigen_.stride()) {}
 
     // The rows of `residual` named by `users`, coded by `values` times the unit atom, get a better atom and better values.
     void run(T* residual, const std::int32_t* users, T* values, std::size_t n, T* atom) {
@@ -36,6 +37,9 @@ class AtomUpdates {
 
    private:
     static constexpr std::size_t kAtOnce = 256;  // rows whose sum is short enough for single precision
+    static constexpr std::size_t kBasis = 12;    // vectors of Lanczos' method
+    static constexpr int kRounds = 50;           // of it, at most: several eigenvalues may be nearly the largest
+    static constexpr double kDone = sizeof(T) == 4 ? 1e-7 : 1e-12;  // residual of an eigenvector, over its eigenvalue
 
     // One step of the power method: the rows, weighted by their values.
     bool weighted(const T* values, std::size_t n) {
@@ -69,21 +73,55 @@ class AtomUpdates {
             }
             for (std::size_t k = 0; k < m_ * wide; k++) sums_[k] += double(part_[k]);
         }
-        clear(work_.data(), work_.size());
-        for (std::size_t k = 0; k < m_; k++)
-            for (std::size_t l = k; l < m_; l++) work_[k * eigen_.stride() + l] = work_[l * eigen_.stride() + k] = sums_[k * wide + l];
         double trace = 0;
-        for (std::size_t k = 0; k < m_; k++) trace += work_[k * eigen_.stride() + k];
-        if (!(trace > 0)) return false;
-        // The largest eigenvalue is not below their mean.
-        const std::size_t found = eigen_.run(work_.data(), m_, 0.999 * trace / double(m_));
-        std::size_t best = 0;
-        for (std::size_t k = 1; k < found; k++) best = eigen_.values()[k] > eigen_.values()[best] ? k : best;
-        if (found == 0 || !(eigen_.values()[best] > 0)) return false;
-        const double* vector = eigen_.vector(best);
+        for (std::size_t k = 0; k < m_; k++) {
+            trace += sums_[k * wide + k];
+            for (std::size_t l = 0; l < k; l++) sums_[k * wide + l] = sums_[l * wide + k];
+        }
+        return trace > 0 && largest(trace);
+    }
+
+    // The eigenvector of the largest eigenvalue of `sums_`, into the atom, by Lanczos' method: a basis of a few products with
+    // the matrix, in which the problem is small; again from its solution until that is one of the whole. All eigenvectors
+    // would take five times as long.
+    bool largest(double trace) {
+        const std::size_t wide = rows_.stride, most = std::min(kBasis, m_);
+        std::uint32_t state = 1;
+        for (std::size_t k = 0; k < m_; k++) {  // a little of every direction, lest the best one be missing
+            state = 1664525u * state + 1013904223u;
+            next_[k] = double(atom_[k]) + 1e-2 * (double(state >> 8) / (1 << 23) - 1);
+        }
+        double left = trace, value = 0;
+        for (int round = 0; round < kRounds && left > kDone * value; round++) {
+            clear(work_.data(), work_.size());
+            std::size_t n = 0;
+            double norm = std::sqrt(dot(next_.data(), next_.data(), wide));
+            while (true) {
+                double* q = basis_.row(n);
+                for (std::size_t k = 0; k < wide; k++) q[k] = next_[k] / norm;
+                clear(next_.data(), wide);
+                for (std::size_t k = 0; k < m_; k++) add_scaled(q[k], sums_.data() + k * wide, next_.data(), wide);
+                work_[n * eigen_.stride() + n] = dot(q, next_.data(), wide);
+                for (int pass = 0; pass < 2; pass++)  // twice: once leaves what rounding brings back
+                    for (std::size_t i = 0; i <= n; i++) add_scaled(-dot(basis_.row(i), next_.data(), wide), basis_.row(i), next_.data(), wide);
+                norm = std::sqrt(dot(next_.data(), next_.data(), wide));
+                if (++n == most || !(norm > 1e-14 * trace)) break;
+                work_[(n - 1) * eigen_.stride() + n] = work_[n * eigen_.stride() + n - 1] = norm;
+            }
+            const std::size_t found = eigen_.run(work_.data(), n, -1);
+            std::size_t best = 0;
+            for (std::size_t k = 1; k < found; k++) best = eigen_.values()[k] > eigen_.values()[best] ? k : best;
+            if (found == 0 || !(eigen_.values()[best] > 0)) return false;
+            value = eigen_.values()[best];
+            const double* part = eigen_.vector(best);
+            left = norm * std::abs(part[n - 1]);
+            clear(next_.data(), wide);
+            for (std::size_t i = 0; i < n; i++) add_scaled(part[i], basis_.row(i), next_.data(), wide);
+        }
         double along = 0;
-        for (std::size_t k = 0; k < m_; k++) along += vector[k] * double(atom_[k]);
-        for (std::size_t k = 0; k < m_; k++) atom_[k] = T(along < 0 ? -vector[k] : vector[k]);
+        for (std::size_t k = 0; k < m_; k++) along += next_[k] * double(atom_[k]);
+        const double by = (along < 0 ? -1 : 1) / std::sqrt(dot(next_.data(), next_.data(), wide));
+        for (std::size_t k = 0; k < m_; k++) atom_[k] = T(next_[k] * by);
         return true;
     }
 
@@ -97,6 +135,8 @@ class AtomUpdates {
     Matrix<T> rows_;
     Buffer<T> atom_, part_;
     Buffer<double> sums_;
+    Matrix<double> basis_;
+    Buffer<double> next_;
     Eigen<double> eigen_;
     Buffer<double> work_;
 };

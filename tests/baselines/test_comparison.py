@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from restoration_cases import Doubles, Progress, psnr, shipped_picture, whole_me
 from epitomes import denoise
 from epitomes.baselines import KSVD, METHODS, compare, method_named
 from epitomes.baselines.peak_memory import peak_memory
+from epitomes.noise import Noise
 from epitomes.validation import ssim
 
 pytestmark = whole_methods
@@ -43,6 +45,19 @@ def test_estimated_without_one(clean: Doubles) -> None:
     assert one.psnr is None and one.estimate is not None
     assert abs(one.estimate.psnr - psnr(np.tile(clean, (2, 2)), one.image)) < 1.5
     assert found.columns[1] == "estimated PSNR" and " to " in found.rows[0][2]
+
+
+def test_an_uncertain_noise_level_widens_the_interval(clean: Doubles) -> None:
+    truth = np.tile(clean, (2, 2))
+    noisy, wrong = with_noise(truth, 25.0), Noise.gaussian(26.5)
+    sure, unsure = (
+        compare(noisy, ["fast"], noise=noise).contenders[0] for noise in (wrong, replace(wrong, interval=(24.0, 27.5)))
+    )
+    assert sure.estimate is not None and unsure.estimate is not None
+    assert sure.estimate.psnr == unsure.estimate.psnr
+    true = psnr(truth, sure.image)
+    assert sure.estimate.interval[0] > true  # a level that is taken for certain, and is not right
+    assert unsure.estimate.interval[0] < true < unsure.estimate.interval[1]
 
 
 def test_colours_and_names(clean: Doubles) -> None:

@@ -67,6 +67,23 @@ def test_equal_channels_stay_equal() -> None:
     assert np.ptp(found, axis=-1).max() < 1e-3
 
 
+def test_groups_of_colours_are_found_on_their_mean() -> None:
+    """The lightness is longer than the mean of three channels by the root of three; its noise has the same level."""
+    planes = np.zeros((3, 1, 8, 8), np.float32)
+    assert Scene(planes, 30.0, turned=True).lightness_sigma == pytest.approx(30.0 / np.sqrt(3))
+    assert Scene(planes, 30.0).lightness_sigma == 30.0
+
+
+@whole_methods
+def test_colours_help_each_other() -> None:
+    piece = shipped_picture()[64:112, 64:112]
+    clean = np.stack([piece, 0.9 * piece + 20, 0.8 * piece], axis=-1)
+    noisy = with_noise(clean, SIGMA)
+    together = denoise(noisy, SIGMA, method=BM3D(peak=255.0), channel_axis=-1)
+    apart = np.stack([denoise(noisy[..., c], SIGMA, method=BM3D(peak=255.0)) for c in range(3)], axis=-1)
+    assert psnr(clean, together) > psnr(clean, apart) + 1.0
+
+
 def test_the_first_dictionary_of_lssc() -> None:
     epitome = natural_dictionary(9, 100)
     assert epitome.dictionary.atoms.shape == (100, 81)
@@ -97,7 +114,9 @@ def test_progress_of_a_part() -> None:
         (WNNM, {"rounds": 0}, ValueError, "rounds"),
         (WNNM, {"feedback": 1.5}, ValueError, "feedback is a share of the residual, at most 1, got 1.5"),
         (WNNM, {"strength": np.nan}, ValueError, "strength"),
+        (NLRidge, {"affine": "no"}, TypeError, "affine must be True or False, got 'no'"),
         (LSSC, {"n_atoms": 1}, ValueError, "n_atoms"),
+        (LSSC, {"n_atoms": 1.5}, TypeError, "n_atoms"),
         (LSSC, {"bound": 0.0}, ValueError, "bound"),
         (LSSC, {"threshold": -0.1}, ValueError, "threshold"),
     ],

@@ -118,6 +118,7 @@ def test_the_middle() -> None:
     pixels = np.arange(30, dtype=np.float32).reshape(5, 6)
     np.testing.assert_array_equal(middle(pixels, 2), [[8, 9], [14, 15]])
     np.testing.assert_array_equal(middle(pixels, 99), pixels)
+    assert middle(np.zeros((6, 8, 3), np.float32), 2).shape == (2, 2, 3)
 
 
 def test_names() -> None:

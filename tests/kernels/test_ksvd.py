@@ -50,6 +50,20 @@ def test_as_the_reference(isa: str, m: int, dtype: Any, exact: bool, rng: np.ran
     assert np.sum(mine[0] ** 2) <= np.sum(residual**2) * (1 + 1e-6)
 
 
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+def test_the_largest_singular_value_wherever_the_atom_was(isa: str, scale: float, rng: np.random.Generator) -> None:
+    """The first atom has no part in the best one, and many singular values are nearly as large."""
+    n, m = 90, 64
+    left, right = (np.linalg.qr(rng.standard_normal((n, m)))[0], np.linalg.qr(rng.standard_normal((m, m)))[0])
+    sizes = scale * np.linspace(1.0, 0.9, m)
+    sizes[0] *= 1.02
+    residual, atoms = (left * sizes) @ right.T, right[:, 1:2].T.copy()
+    values, begin, users = np.zeros(n), np.array([0, n]), np.arange(n, dtype=np.int32)
+    kernels.update_atoms(residual, begin, users, values, atoms, True, GO_ON)
+    assert np.linalg.norm(values) == pytest.approx(sizes[0], rel=1e-9)
+    np.testing.assert_allclose(np.abs(atoms[0] @ right[:, 0]), 1.0, atol=1e-9)
+
+
 def test_rows_of_zeros_change_nothing(isa: str) -> None:
     atoms = np.eye(2, 8)
     residual, values = np.zeros((3, 8)), np.zeros(3)

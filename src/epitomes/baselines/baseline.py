@@ -6,9 +6,10 @@ of other kinds, stacks, volumes, masks and data types are the business of `epito
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import ClassVar
 
@@ -48,6 +49,9 @@ class Scene:
         Number of threads.
     callback : callable, optional
         Called as ``callback(fraction, stage)``.
+    turned : bool, default: False
+        Whether the channels were turned by an orthonormal matrix: the first is then their mean, times the root of
+        their number, and the others are differences.
 
     See Also
     --------
@@ -67,6 +71,12 @@ class Scene:
     seed: int = 0
     threads: int | None = None
     callback: Callback | None = None
+    turned: bool = False
+
+    @property
+    def lightness_sigma(self) -> float:
+        """Noise level of the mean of the channels, for the same values as `sigma`: groups are found on it."""
+        return self.sigma / math.sqrt(len(self.noisy)) if self.turned else self.sigma
 
     def advance(self, stage: str, first: float = 0.0, last: float = 1.0) -> Callable[[float], None] | None:
         """Return a callback for a part of the work, as `epitomes.groups.estimate` takes it.
@@ -166,6 +176,9 @@ class Baseline(ABC):
     def __post_init__(self) -> None:
         if self.peak is not None:
             positive("peak", self.peak)
+        for field in fields(self):  # switches: a text such as "no" would count as yes
+            if isinstance(field.default, bool) and not isinstance(getattr(self, field.name), (bool, np.bool_)):
+                raise TypeError(f"{field.name} must be True or False, got {getattr(self, field.name)!r}")
 
     @abstractmethod
     def _denoised(self, scene: Scene) -> Found:
@@ -248,7 +261,7 @@ class Baseline(ABC):
         mean, turn = float(image.mean(dtype=np.float64)), turn_of(image)
         noisy = to_planar(image, mean, level, turn)
         noisy.flags.writeable = False
-        found = self._denoised(Scene(noisy, self._bytes(image, level), seed, threads, callback))
+        found = self._denoised(Scene(noisy, self._bytes(image, level), seed, threads, callback, turn is not None))
         clean = from_planar(found.clean, mean, level, turn, image.shape, float_type(image))
         return Estimate(clean, found.epitome, found.fit, found.atoms_per_patch, (*notes, *found.notes))
 

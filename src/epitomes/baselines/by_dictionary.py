@@ -6,6 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +15,7 @@ from epitomes.baselines.baseline import Baseline, Found, Scene
 from epitomes.checks import Array, as_floats, positive, whole
 from epitomes.coders import OMP
 from epitomes.epitome import Epitome
-from epitomes.learn import Fit, Progress, Step, run
+from epitomes.learn import Fit, Progress, Step, cosines, run
 from epitomes.learn.samples import Source
 from epitomes.patches import Patches
 from epitomes.phi import flat
@@ -179,6 +180,12 @@ class AlternatingBaseline(DictionaryBaseline):
             start, before, done = fit.epitome, len(history), done + count
             history += tuple(replace(each, index=before + each.index) for each in fit.history)
         return replace(fit, history=history)
+
+
+@lru_cache(maxsize=4)
+def overcomplete_dct(n_atoms: int) -> Epitome:
+    """A flat dictionary of cosines of 8 x 8 pixels, made once for all channels and planes."""
+    return cosines(flat(n_atoms, (PATCH, PATCH)))
 
 
 def first_dictionary(source: Source, n_atoms: int | None, start: ArrayLike | None, seed: int) -> Epitome:

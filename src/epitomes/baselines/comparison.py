@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,8 @@ from epitomes.noise import Noise, estimate_noise
 from epitomes.restoration import Method, NonLocal, Patchwise, Restored, restore
 from epitomes.restoration.method import Callback, within
 from epitomes.validation import Sure, audit, error_map, psnr, ssim
+from epitomes.validation._psnr import decibels
+from epitomes.validation._sure import QUANTILE
 
 OWN = ("fast", "balanced", "best", "paper")
 PEAKS = {"uint8": 255.0, "uint16": 65535.0}
@@ -44,7 +46,8 @@ class Contender:
     psnr, ssim : float or None
         Quality against the clean image, if that was given.
     estimate : Sure or None
-        Estimated quality, if no clean image was given and the noise allows it.
+        Estimated quality, if no clean image was given and the noise allows it. Where the noise was estimated, too, its
+        interval counts how uncertain the noise level is.
     notes : tuple of str
         What the user should know.
 
@@ -336,7 +339,21 @@ def _estimate(
         channel_axis=layout.channel_axis,
         spatial=layout.spatial,
     )
-    return found.sure
+    return _with_noise(found.sure, noise)
+
+
+def _with_noise(found: Sure, noise: Noise) -> Sure:
+    """The estimate, with an interval that also counts how uncertain the noise level is.
+
+    Stein's estimate is ``|noisy - restored|**2 - sigma**2 + 2 * sigma**2 * divergence``, on average over the pixels. A
+    level that is a few percent wrong changes it by more than a good result has left as error.
+    """
+    if noise.interval is None or found.doubts:
+        return found
+    own = QUANTILE * found.error
+    low, high = ((1 - 2 * found.divergence) * (noise.level**2 - end**2) for end in noise.interval)
+    most, least = found.mse + math.hypot(own, max(low, high, 0.0)), found.mse - math.hypot(own, min(low, high, 0.0))
+    return replace(found, interval=(decibels(most, found.peak), decibels(least, found.peak)))
 
 
 def _quality(clean: NDArray[Any], image: NDArray[Any], peak: float, channel_axis: int | None) -> tuple[float, float]:
@@ -350,7 +367,8 @@ def _row(each: Contender, estimated: bool) -> tuple[str, ...]:
     if each.estimate is None or each.estimate.doubts or not math.isfinite(each.estimate.psnr):
         return each.label, "–", "–", f"{each.seconds:.2f}", memory
     low, high = each.estimate.interval
-    return each.label, f"{each.estimate.psnr:.2f}", f"{low:.2f} to {high:.2f}", f"{each.seconds:.2f}", memory
+    span = f"{low:.2f} to {high:.2f}" if math.isfinite(high) else f"{low:.2f} or more"
+    return each.label, f"{each.estimate.psnr:.2f}", span, f"{each.seconds:.2f}", memory
 
 
 def _peak(image: NDArray[Any]) -> float:

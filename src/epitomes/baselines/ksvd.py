@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,16 +12,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from epitomes import blocks, kernels
 from epitomes.baselines.baseline import Scene
-from epitomes.baselines.by_dictionary import PATCH, AlternatingBaseline, busy_rows
+from epitomes.baselines.by_dictionary import PATCH, AlternatingBaseline, busy_rows, overcomplete_dct
 from epitomes.checks import Array, whole
 from epitomes.coders import OMP, Coder, Codes
 from epitomes.dictionary import Dictionary
 from epitomes.epitome import Epitome
-from epitomes.learn import Progress, Step, cosines
+from epitomes.learn import Progress, Step
 from epitomes.learn.samples import as_source
 from epitomes.learn.steps import require_start
 from epitomes.patches import Patches
-from epitomes.phi import GatherPhi, flat
+from epitomes.phi import GatherPhi
 
 TWINS = 0.99  # correlation of two atoms above which one is replaced
 FEW_USERS = 3  # an atom with no more is replaced
@@ -93,7 +92,7 @@ class KSVD(AlternatingBaseline):
         whole("n_atoms", self.n_atoms, least=1)
 
     def _start(self, scene: Scene) -> Epitome:
-        return cosines(flat(self.n_atoms, (PATCH, PATCH)))
+        return overcomplete_dct(self.n_atoms)
 
     def _steps(self, patches: Patches, start: Epitome, coder: OMP, scene: Scene) -> Iterator[Step]:
         rows = busy_rows(patches, coder.residual)
@@ -179,7 +178,7 @@ def _steps(rows: Array, start: Epitome, coder: Coder, exact: bool, threads: int 
         progress = Progress(
             index=index,
             scale=0,
-            objective=0.5 * math.fsum(energy) / len(rows),
+            objective=0.5 * float(energy.sum()) / len(rows),
             sparsity=codes.nnz / len(rows),
             n_unused=int((users == 0).sum()),
             seconds=time.perf_counter() - began,
@@ -192,7 +191,7 @@ def updated(rows: Array, codes: Codes, atoms: Array, exact: bool) -> tuple[Array
     by_atom = codes.tocsc()
     better, values = atoms.copy(), by_atom.data.astype(rows.dtype)
     residual = np.ascontiguousarray(rows - codes @ atoms, rows.dtype)
-    begin, users = by_atom.indptr.astype(np.int64), by_atom.indices.astype(np.int32)
+    begin, users = by_atom.indptr.astype(np.int64), by_atom.indices.astype(np.int32, copy=False)
     # On a thread, though it is one task: the main thread must be free to receive Ctrl-C.
     blocks.run(
         lambda piece, stop: kernels.update_atoms(residual, begin, users, values, better, exact, stop), [0], threads=1

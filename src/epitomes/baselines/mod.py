@@ -9,14 +9,13 @@ from typing import ClassVar
 from numpy.typing import ArrayLike
 
 from epitomes.baselines.baseline import Scene
-from epitomes.baselines.by_dictionary import PATCH, AlternatingBaseline, busy_rows, first_dictionary
+from epitomes.baselines.by_dictionary import PATCH, AlternatingBaseline, busy_rows, first_dictionary, overcomplete_dct
 from epitomes.checks import RNG, as_seed, whole
 from epitomes.coders import OMP, Coder
 from epitomes.epitome import Epitome
-from epitomes.learn import Fit, LeastSquares, Step, alternate, cosines, run
+from epitomes.learn import Fit, LeastSquares, Step, alternate, run
 from epitomes.learn.samples import as_source
 from epitomes.patches import Patches
-from epitomes.phi import flat
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +68,7 @@ class MOD(AlternatingBaseline):
         whole("n_atoms", self.n_atoms, least=1)
 
     def _start(self, scene: Scene) -> Epitome:
-        return cosines(flat(self.n_atoms, (PATCH, PATCH)))
+        return overcomplete_dct(self.n_atoms)
 
     def _steps(self, patches: Patches, start: Epitome, coder: OMP, scene: Scene) -> Iterator[Step]:
         rows = busy_rows(patches, coder.residual)

@@ -9,14 +9,20 @@ from typing import ClassVar
 from numpy.typing import ArrayLike
 
 from epitomes.baselines.baseline import Scene
-from epitomes.baselines.by_dictionary import PATCH, DictionaryBaseline, first_dictionary, training_patches, watch
+from epitomes.baselines.by_dictionary import (
+    PATCH,
+    DictionaryBaseline,
+    first_dictionary,
+    overcomplete_dct,
+    training_patches,
+    watch,
+)
 from epitomes.checks import RNG, Array, as_seed, positive, whole
 from epitomes.coders import Lasso
-from epitomes.learn import BlockCoordinate, Fit, Step, Update, cosines, online, run
+from epitomes.learn import BlockCoordinate, Fit, Step, Update, online, run
 from epitomes.learn._online import n_batches
 from epitomes.learn.samples import as_source
 from epitomes.patches import Patches
-from epitomes.phi import flat
 from epitomes.restoration.method import Callback
 
 LAM_PER_SIGMA = 4.5  # of the lasso while learning, as for epitomes
@@ -88,7 +94,7 @@ class ODL(DictionaryBaseline):
         patches = training_patches(plane, (PATCH, PATCH), self.most_patches)
         return learn_dictionary(
             patches,
-            start=cosines(flat(self.n_atoms, (PATCH, PATCH))).dictionary.unit,
+            start=overcomplete_dct(self.n_atoms).dictionary.unit,
             lam=self.lam_per_sigma,
             n_passes=self.n_passes,
             batch=self.batch,

@@ -127,7 +127,7 @@ def compare(
         "report": None if output is None else str(output),
     }
     lines = [f"{image}: {found.noise.describe()}", *_table(found)]
-    lines += _unknown(found)
+    lines += [*_unknown(found), *_uncertain(found)]
     lines += [] if output is None else [f"page in {output}"]
     answer(Result("\n".join(lines), facts), json)
 
@@ -139,6 +139,16 @@ def _unknown(found: Comparison) -> list[str]:
     return [
         "–: not estimated, because the noise is not white with one level, or the result contradicts that; "
         "--clean FILE measures it"
+    ]
+
+
+def _uncertain(found: Comparison) -> list[str]:
+    """What an estimated noise level means for an estimated quality."""
+    if found.noise.interval is None or all(each.estimate is None for each in found.contenders):
+        return []
+    return [
+        "the noise level was estimated, too: it moves the error of all methods alike, so trust their order more than "
+        "the values; --sigma tells the level"
     ]
 
 
@@ -160,7 +170,8 @@ def _write(path: Path, found: Comparison, name: str, command: str, overwrite: bo
     from epitomes.draw import Table
     from epitomes.reports import Exhibit, write_comparison
 
-    captions = {row[0]: f"{row[1]} dB, {row[-2]} s" if row[1] != "–" else f"{row[-2]} s" for row in found.rows}
+    how = "" if found.clean is not None else "estimated "
+    captions = {row[0]: f"{how}{row[1]} dB, {row[-2]} s" if row[1] != "–" else f"{row[-2]} s" for row in found.rows}
     exhibits = [Exhibit(each.label, each.image, captions[each.label]) for each in found.contenders]
     if found.clean is not None:
         exhibits.insert(0, Exhibit("clean", found.clean, result=False))
@@ -175,7 +186,11 @@ def _write(path: Path, found: Comparison, name: str, command: str, overwrite: bo
         table=Table(f"{what}; {white}", found.columns, found.rows),
         name=name,
         noise=found.noise.describe(),
-        notes=[*(f"{each.label}: {note}" for each in found.contenders for note in each.notes), *_unknown(found)],
+        notes=[
+            *(f"{each.label}: {note}" for each in found.contenders for note in each.notes),
+            *_unknown(found),
+            *_uncertain(found),
+        ],
         command=command,
         overwrite=overwrite,
     )

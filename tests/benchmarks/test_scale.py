@@ -126,7 +126,7 @@ def test_a_run_in_a_process_of_its_own(method: str, side: int, tmp_path: Path) -
     source = None if method == "paper" else str(tmp_path / "clean.npy")
     usage = peak.measure(Task(method=method, height=side, width=side, threads=1, source=source))
     assert usage.seconds > 0
-    assert usage.peak_mb > usage.before_mb > 20
+    assert usage.peak_mb >= usage.before_mb > 20  # a small image may fit in what importing took
     assert usage.used_mb == usage.peak_mb - usage.before_mb
     if method == "fast":
         predicted = plan(np.zeros((side, side), np.float32), peak.SIGMA, preset="fast").memory

@@ -32,6 +32,11 @@ def command(*arguments: object) -> list[str]:
     return [sys.executable, "-m", "epitomes", *map(str, arguments)]
 
 
+def hear_ctrl_c() -> None:
+    """Called in a new process: one that a shell started in the background would ignore it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_help_imports_nothing_heavy() -> None:
     script = (
         "import sys; from epitomes.cli.main import main\n"
@@ -186,7 +191,7 @@ def test_ctrl_c_ends_denoising_at_once(tmp_path: Path) -> None:
     pixels = np.random.default_rng(0).normal(100, 9, (400, 400)).astype(np.float32)
     write(tmp_path / "noisy.npy", pixels)
     asked = ("denoise", tmp_path / "noisy.npy", "-o", tmp_path / "a.npy", "--sigma", 9, "--preset", "best")
-    running = subprocess.Popen(command(*asked), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    running = subprocess.Popen(command(*asked), stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=hear_ctrl_c)
     try:
         time.sleep(4)
         running.send_signal(signal.SIGINT)
@@ -204,7 +209,10 @@ def test_ctrl_c_ends_learning_and_names_the_checkpoint(tmp_path: Path, noisy: Pa
     asked = ("learn", noisy, "-o", tmp_path / "a.epitome", "--lam", 60, "--steps", 100_000, "--width", 12)
     kept = tmp_path / "kept"
     running = subprocess.Popen(
-        command(*asked, "--start", "noise", "--checkpoint", kept), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        command(*asked, "--start", "noise", "--checkpoint", kept),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=hear_ctrl_c,
     )
     try:
         until = time.monotonic() + 60

@@ -6,7 +6,7 @@ import math
 import os
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +15,6 @@ from epitomes.checks import one_of, positive, require_real
 from epitomes.epitome import Epitome
 from epitomes.formats import Picture
 from epitomes.formats.raw import black_levels
-from epitomes.formats.stored import StoredImage
 from epitomes.layout import Layout
 from epitomes.noise import Noise, find_impulses, find_stripes
 from epitomes.restoration.masks import as_mask, bad_pixels, filled
@@ -23,6 +22,9 @@ from epitomes.restoration.method import Method
 from epitomes.restoration.non_local import NonLocal
 from epitomes.restoration.patchwise import Patchwise
 from epitomes.restoration.planning import TINY
+
+if TYPE_CHECKING:
+    from epitomes.formats.stored import StoredImage  # which needs Pillow; arrays do not
 
 METHODS = ("nonlocal", "paper")
 PRESETS = ("auto", "fast", "balanced", "best")

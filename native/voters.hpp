@@ -164,7 +164,7 @@ class Voters {
     static constexpr unsigned kAll = (1u << kLanes<float>) - 1;
     static constexpr float kDependent = 1e-5f, kSteep = 10.0f;
     static constexpr double kNoisy = 0.25;      // variances of the noise per pixel: voters that may err by more hold noise of their own
-    static constexpr double kNegligible = 0.1;  // of the error at which the pursuit ends: all directions left out hold less
+    static constexpr double kNegligible = 0.3;  // of the error at which the pursuit ends: all directions left out hold less
 
     Groups g_;
     Shrinkage s_;

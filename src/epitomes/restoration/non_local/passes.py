@@ -177,9 +177,11 @@ class AtomsPass:
 class FeedbackPass:
     """Residual feedback: a share of the residual is added back, and groups of the sum are shrunk to low rank.
 
-    With the noisy image y and the estimate f, `u = f + share (y - f)`. The noise left in u is not known; for the group
-    of a reference it is taken as `trust sqrt(1 - mean (y - u)^2)`, the mean over the reference's pixels, or 0 where it
-    is above 1: noise that was not added back is missing from u, and detail in the residual makes the pass milder.
+    With the noisy image y and the estimate f, `u = f + share (y - f)`. The share is smaller where noise hides the
+    image: times `(contrast / 2)^0.2`, if the contrast is below 2 in units of the noise. The noise left in u is not
+    known; for the group of a reference it is taken as `trust sqrt(1 - mean (y - u)^2)`, the mean over the reference's
+    pixels, or 0 where it is above 1: noise that was not added back is missing from u, and detail in the residual makes
+    the pass milder.
     Members may differ by `looseness` times the contrast of the image, per pixel and in units of the noise.
     """
 
@@ -189,7 +191,7 @@ class FeedbackPass:
     stride: int = 4
     looseness: float = 1.0
     strength: float = 2.83
-    share: float = 0.4
+    share: float = 0.39
     trust: float = 0.56
 
     def __post_init__(self) -> None:
@@ -202,8 +204,9 @@ class FeedbackPass:
 
     def run(self, state: State, *, seed: int, threads: int | None, advance: Advance | None = None) -> State:
         noisy, mixed = state.noisy, state.current
+        share = self.share * min(1.0, (state.contrast / 2) ** 0.2)
         for each, channel in zip(mixed, noisy, strict=True):  # in place: an image of 24 megapixels is large
-            each += np.float32(self.share) * (channel - each)
+            each += np.float32(share) * (channel - each)
 
         patches = [fitted_patch(side, state) for side in self.patches]
         mean = Mean(len(patches), advance)

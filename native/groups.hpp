@@ -68,7 +68,8 @@ class GroupCoder : private GroupLoop<float> {
     void products(const Matrix<float>& codes, std::size_t size) {
         const std::size_t stride = eigen_.stride();
         for (std::size_t a = 0; a < size; a++) {
-            for (std::size_t b = 0; b <= a; b++) gram_[a * stride + b] = gram_[b * stride + a] = dot(codes.row(a), codes.row(b), wide_);
+            dots(codes.row(a), codes.row(0), codes.stride, a + 1, wide_, gram_.data() + a * stride);
+            for (std::size_t b = 0; b < a; b++) gram_[b * stride + a] = gram_[a * stride + b];
             for (std::size_t b = size; b < stride; b++) gram_[a * stride + b] = 0;
         }
     }

@@ -13,14 +13,13 @@ namespace epitomes::EPITOMES_ISA {
 class Voters {
    public:
     Voters(const Groups& groups, const Shrinkage& shrinkage)
-        : g_(groups), s_(shrinkage), padded_(round_up(shrinkage.p, 2 * kLanes<float>)), long_(round_up(groups.m, kLanes<float>)),
+        : g_(groups), s_(shrinkage), padded_(round_up(shrinkage.p, kTile)), long_(round_up(groups.m, kLanes<float>)),
           packed_(padded_ * groups.m), rows_(shrinkage.n_voters, groups.m), main_(shrinkage.n_voters, groups.m), starts_(shrinkage.n_voters),
-          correlations_(shrinkage.n_voters, padded_), gram_(shrinkage.p * padded_, Filled::nothing), has_row_(shrinkage.p),
+          correlations_(shrinkage.n_voters * padded_), gram_(shrinkage.p * padded_, Filled::nothing), has_row_(shrinkage.p),
           directions_(shrinkage.most_atoms, padded_), gain_(padded_), share_(shrinkage.n_voters), across_(shrinkage.most_atoms),
           eigen_(shrinkage.n_voters), products_(eigen_.stride() * eigen_.stride()) {
-        constexpr std::size_t tile = 2 * kLanes<float>;
         for (std::size_t j = 0; j < s_.p; j++)
-            for (std::size_t k = 0; k < g_.m; k++) packed_[(j / tile * g_.m + k) * tile + j % tile] = s_.atoms[j * g_.m + k];
+            for (std::size_t k = 0; k < g_.m; k++) packed_[(j / kTile * g_.m + k) * kTile + j % kTile] = s_.atoms[j * g_.m + k];
         for (std::size_t j = 0; j < s_.n_voters; j++) starts_[j] = main_.row(j);
     }
 
@@ -39,7 +38,7 @@ class Voters {
         const double each = s_.bound * double(level) * double(level), goal = each * double(n);
         if (error <= goal || s_.most_atoms == 0) return s_.n_base;
         if (alike) n = summarise(n, float(kNegligible * each));
-        correlate(starts_.data(), n, correlations_.row(0), correlations_.stride);
+        correlate(starts_.data(), n, correlations_.data(), s_.n_voters * kTile);
         energies(n);
         for (std::size_t found = 0;; found++) {
             const std::size_t size = s_.n_base + found, atom = best();
@@ -53,9 +52,9 @@ class Voters {
             if (error <= goal || found + 1 == s_.most_atoms || size + 1 == g_.m) return size + 1;
             for (std::size_t j = 0; j < n; j++) add_scaled(-share_[j], q, main_.row(j), long_);
             if (scale < kSteep)
-                update(n, gram_row(atom), found, scale);
+                update(n, gram_row(atom), found, scale, directions_.row(found));
             else {  // what is left of the atom is small, and rounding in its products is not
-                correlate(&q, 1, directions_.row(found), padded_);
+                correlate(&q, 1, directions_.row(found), kTile);
                 update(n, directions_.row(found), 0, 1.0f, directions_.row(found));
             }
         }
@@ -77,7 +76,8 @@ class Voters {
     std::size_t summarise(std::size_t n, float cut) {
         for (std::size_t i = 0; i < n; i++) {
             float* row = products_.data() + i * eigen_.stride();
-            for (std::size_t j = 0; j <= i; j++) products_[j * eigen_.stride() + i] = row[j] = dot(rows_.row(i), rows_.row(j), long_);
+            dots(rows_.row(i), rows_.row(0), rows_.stride, i + 1, long_, row);
+            for (std::size_t j = 0; j < i; j++) products_[j * eigen_.stride() + i] = row[j];
             for (std::size_t j = n; j < eigen_.stride(); j++) row[j] = 0;
         }
         const std::size_t found = eigen_.run(products_.data(), n, cut);
@@ -86,16 +86,16 @@ class Voters {
             if (eigen_.values()[i] > cut) combine(eigen_.vector(i), 1, rows_, {0, n}, {0, long_}, main_.row(count++));
         return count;
     }
-    void correlate(const float* const* rows, std::size_t n, float* out, std::size_t stride) const {
-        constexpr std::size_t tile = 2 * kLanes<float>;
-        for (std::size_t t = 0; t < padded_ / tile; t++) {
-            const float* d = packed_.data() + t * g_.m * tile;
-            float* c = out + t * tile;
+    // Products of rows with all atoms, tile by tile: those of a row lie together, and tiles `apart` values from each other.
+    void correlate(const float* const* rows, std::size_t n, float* out, std::size_t apart) const {
+        for (std::size_t t = 0; t < padded_ / kTile; t++) {
+            const float* d = packed_.data() + t * g_.m * kTile;
+            float* c = out + t * apart;
             std::size_t i = 0;
-            for (; i + kRowsAtOnce <= n; i += kRowsAtOnce) micro<int(kRowsAtOnce)>(rows + i, g_.m, d, c + i * stride, stride);
-            for (; i + 4 <= n; i += 4) micro<4>(rows + i, g_.m, d, c + i * stride, stride);
-            for (; i + 2 <= n; i += 2) micro<2>(rows + i, g_.m, d, c + i * stride, stride);
-            for (; i < n; i++) micro<1>(rows + i, g_.m, d, c + i * stride, stride);
+            for (; i + kRowsAtOnce <= n; i += kRowsAtOnce) micro<int(kRowsAtOnce)>(rows + i, g_.m, d, c + i * kTile, kTile);
+            for (; i + 4 <= n; i += 4) micro<4>(rows + i, g_.m, d, c + i * kTile, kTile);
+            for (; i + 2 <= n; i += 2) micro<2>(rows + i, g_.m, d, c + i * kTile, kTile);
+            for (; i < n; i++) micro<1>(rows + i, g_.m, d, c + i * kTile, kTile);
         }
     }
     // Products of an atom with all of them: kept, because the groups of a line choose the same atoms again and again.
@@ -103,38 +103,43 @@ class Voters {
         float* row = gram_.data() + atom * padded_;
         if (!has_row_[atom]) {
             const float* d = s_.atoms + atom * g_.m;
-            correlate(&d, 1, row, padded_);
+            correlate(&d, 1, row, kTile);
             has_row_[atom] = 1;
         }
         return row;
     }
     void energies(std::size_t n) {
-        for (std::size_t t = 0; t < padded_; t += kLanes<float>) {
-            Vec<float> sums{};
-            for (std::size_t j = 0; j < n; j++) {
-                const Vec<float> c = load(correlations_.row(j) + t);
-                sums = fma(c, c, sums);
-            }
-            store(gain_.data() + t, sums);
+        for (std::size_t t = 0; t < padded_; t += kTile) {
+            const float* at = correlations_.data() + t * s_.n_voters;
+            Vec<float> sums[2] = {};
+            for (std::size_t j = 0; j < n; j++, at += kTile)
+                for (std::size_t h = 0; h < 2; h++) {
+                    const Vec<float> c = load(at + h * kLanes<float>);
+                    sums[h] = fma(c, c, sums[h]);
+                }
+            for (std::size_t h = 0; h < 2; h++) store(gain_.data() + t + h * kLanes<float>, sums[h]);
         }
     }
     // The same after the newest direction was taken off the voters: its products with the atoms are those of the chosen atom
     // less those of the directions that were taken off it, scaled.
-    void update(std::size_t n, const float* row, std::size_t before, float scale) { update(n, row, before, scale, directions_.row(before)); }
     void update(std::size_t n, const float* row, std::size_t before, float scale, float* fresh) {
-        for (std::size_t t = 0; t < padded_; t += kLanes<float>) {
-            Vec<float> of = load(row + t);
-            for (std::size_t b = 0; b < before; b++) of = fnma(splat(across_[b]), load(directions_.row(b) + t), of);
-            of = of * splat(scale);
-            store(fresh + t, of);
-            Vec<float> sums{};
-            for (std::size_t j = 0; j < n; j++) {
-                float* at = correlations_.row(j) + t;
-                const Vec<float> c = fnma(splat(share_[j]), of, load(at));
-                store(at, c);
-                sums = fma(c, c, sums);
+        for (std::size_t t = 0; t < padded_; t += kTile) {
+            Vec<float> of[2] = {load(row + t), load(row + t + kLanes<float>)}, sums[2] = {};
+            const float* direction = directions_.row(0) + t;
+            for (std::size_t b = 0; b < before; b++, direction += directions_.stride)
+                for (std::size_t h = 0; h < 2; h++) of[h] = fnma(splat(across_[b]), load(direction + h * kLanes<float>), of[h]);
+            for (std::size_t h = 0; h < 2; h++) {
+                of[h] = of[h] * splat(scale);
+                store(fresh + t + h * kLanes<float>, of[h]);
             }
-            store(gain_.data() + t, sums);
+            float* at = correlations_.data() + t * s_.n_voters;
+            for (std::size_t j = 0; j < n; j++, at += kTile)
+                for (std::size_t h = 0; h < 2; h++) {
+                    const Vec<float> c = fnma(splat(share_[j]), of[h], load(at + h * kLanes<float>));
+                    store(at + h * kLanes<float>, c);
+                    sums[h] = fma(c, c, sums[h]);
+                }
+            for (std::size_t h = 0; h < 2; h++) store(gain_.data() + t + h * kLanes<float>, sums[h]);
         }
     }
     std::size_t best() const {
@@ -161,6 +166,7 @@ class Voters {
         return scale;
     }
 
+    static constexpr std::size_t kTile = 2 * kLanes<float>;
     static constexpr unsigned kAll = (1u << kLanes<float>) - 1;
     static constexpr float kDependent = 1e-5f, kSteep = 10.0f;
     static constexpr double kNoisy = 0.25;      // variances of the noise per pixel: voters that may err by more hold noise of their own
@@ -172,7 +178,7 @@ class Voters {
     Buffer<float> packed_;
     Matrix<float> rows_, main_;
     Buffer<const float*> starts_;
-    Matrix<float> correlations_;
+    Buffer<float> correlations_;  // [tile][voter][kTile]: what an update touches lies together
     Buffer<float> gram_;
     Buffer<unsigned char> has_row_;
     Matrix<float> directions_;

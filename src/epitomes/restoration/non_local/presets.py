@@ -15,7 +15,7 @@ PRESETS = ("fast", "balanced", "best")
 FIRST = AtomsPass(
     patches=(8,),
     group_size=28,
-    search_radius=18,
+    search_radius=14,
     stride=6,
     threshold=0.8,
     bound=0.92,
@@ -26,7 +26,11 @@ FIRST = AtomsPass(
 )
 """From the pilot to a first estimate by groups; the only pass that chooses atoms on noisy patches."""
 
-BALANCED: tuple[Pass, ...] = (FIRST, AtomsPass(stride=5), FeedbackPass())
+BALANCED: tuple[Pass, ...] = (
+    FIRST,
+    AtomsPass(search_radius=16, stride=5),
+    FeedbackPass(group_size=64, search_radius=16),
+)
 BEST: tuple[Pass, ...] = (
     FIRST,
     AdaptPass(),

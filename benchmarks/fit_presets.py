@@ -8,7 +8,7 @@ of the search is measured on a second part, and the middle that is best there is
 preset is, on a third part: every 20th picture, from which nothing is learned. A candidate that is slower must gain
 `PRICE` dB per doubling of its time. Seeds are fixed, but CPU time is measured, so two runs differ a little.
 
-`--output` receives a JSON object per candidate, and `--curve` the PSNR of all of them over time.
+`--output` receives a JSON object per candidate, `--curve` the gain over time of those that none beats in both.
 """
 
 from __future__ import annotations

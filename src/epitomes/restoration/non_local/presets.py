@@ -1,7 +1,7 @@
 """Presets of the non-local method: which passes it makes.
 
 All settings of the passes are in units of the noise and the same for every noise level: `docs/denoising.md` says how
-they were chosen, and on which pictures. Those of the first pass were found by
+they were chosen, and on which pictures. The group size, bound and strength of the first pass were found by
 
     python -m benchmarks fit-presets --images natural-gray --presets balanced
 """

@@ -19,7 +19,7 @@ from epitomes.checks import Array, positive, whole
 from epitomes.coders import Lasso
 from epitomes.epitome import Epitome
 from epitomes.groups import LowRank, Matching, SharedAtoms, estimate
-from epitomes.groups._estimate import LINES
+from epitomes.groups._estimate import lines_of
 from epitomes.groups.matching import Planar
 from epitomes.learn import online, run
 from epitomes.patches import Patches
@@ -240,7 +240,8 @@ def support_of_steps(passes: Sequence[Pass], epitome: Epitome, contrast: float) 
             patches = coding_patches(patches, epitome)
         reach += 2 * step.search_radius + max(max(patch) for patch in patches)
         for high, wide in patches:
-            rows = math.lcm(rows, LINES * min(step.stride, high))
+            down = min(step.stride, high)
+            rows = math.lcm(rows, lines_of(down) * down)
             columns = math.lcm(columns, min(step.stride, wide))
     return Support((reach, reach), (rows, columns))
 

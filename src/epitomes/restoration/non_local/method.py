@@ -57,7 +57,7 @@ class NonLocal:
     ----------
     preset : {"fast", "balanced", "best"}, default: "balanced"
         Which passes to make. "fast" stops after the pilot, the paper's method with a given epitome; "best" takes about
-        six times as long as "balanced".
+        four times as long as "balanced".
     epitome : Epitome, optional
         Epitome with two-dimensional patches, for images, or with three-dimensional ones, for volumes. Default: one
         that was learned from natural images; for volumes, a dictionary of cosines.

@@ -2,133 +2,9 @@
 // A group's members are the columns of a matrix; its rows are pixels, or codes.
 #pragma once
 
-#include "correlate.hpp"
-#include "eigen.hpp"
-#include "members.hpp"
+#include "voters.hpp"
 
 namespace epitomes::EPITOMES_ISA {
-
-// Simultaneous pursuit: one basis for all voters of a group, an atom at a time, each by the energy it takes from them.
-class Voters {
-   public:
-    Voters(const Groups& groups, const Shrinkage& shrinkage)
-        : g_(groups), s_(shrinkage), padded_(round_up(shrinkage.p, 2 * kLanes<float>)), long_(round_up(groups.m, kLanes<float>)),
-          packed_(padded_ * groups.m), rows_(shrinkage.n_voters, groups.m), starts_(shrinkage.n_voters), correlations_(shrinkage.n_voters, padded_),
-          alone_(padded_), gain_(padded_), share_(shrinkage.n_voters) {
-        constexpr std::size_t tile = 2 * kLanes<float>;
-        for (std::size_t j = 0; j < s_.p; j++)
-            for (std::size_t k = 0; k < g_.m; k++) packed_[(j / tile * g_.m + k) * tile + j % tile] = s_.atoms[j * g_.m + k];
-        for (std::size_t j = 0; j < s_.n_voters; j++) starts_[j] = rows_.row(j);
-    }
-
-    // Appends orthonormal rows to the base in `basis`; returns how many rows it has then, or 0 where they leave the voters
-    // with more error than noise has, and than they may have: such a group is none of the dictionary's.
-    std::size_t choose(const std::int32_t* places, std::size_t n, float level, Matrix<float>& basis) {
-        double error = 0;
-        const std::size_t size = search(places, n, level, basis, error);
-        return error <= std::max(double(g_.m), s_.bound) * double(level) * double(level) * double(n) ? size : 0;
-    }
-
-   private:
-    std::size_t search(const std::int32_t* places, std::size_t n, float level, Matrix<float>& basis, double& error) {
-        error = take(places, n, basis);
-        const double goal = s_.bound * double(level) * double(level) * double(n);
-        std::size_t size = s_.n_base;
-        if (error <= goal || s_.most_atoms == 0) return size;
-        correlate(starts_.data(), n, correlations_.row(0), correlations_.stride);
-        energies(n);
-        for (;;) {
-            float* q = basis.row(size);
-            if (!extend(best(), size, basis)) return size;
-            size++;
-            for (std::size_t j = 0; j < n; j++) {
-                share_[j] = dot(q, rows_.row(j), long_);
-                error -= double(share_[j]) * double(share_[j]);
-            }
-            if (error <= goal || size == s_.n_base + s_.most_atoms || size == g_.m) return size;
-            for (std::size_t j = 0; j < n; j++) add_scaled(-share_[j], q, rows_.row(j), long_);
-            correlate(&q, 1, alone_.data(), padded_);
-            update(n);
-        }
-    }
-    // The voters less what the base explains, and their squared error.
-    double take(const std::int32_t* places, std::size_t n, const Matrix<float>& basis) {
-        double error = 0;
-        for (std::size_t j = 0; j < n; j++) {
-            float* row = rows_.row(j);
-            copy_patch(g_, g_.guide + places[j], row);
-            for (std::size_t k = g_.m; k < long_; k++) row[k] = 0;  // infinities of another group times zero are not zero
-            for (std::size_t b = 0; b < s_.n_base; b++) add_scaled(-dot(basis.row(b), row, long_), basis.row(b), row, long_);
-            error += double(dot(row, row, long_));
-        }
-        return error;
-    }
-    void correlate(const float* const* rows, std::size_t n, float* out, std::size_t stride) const {
-        constexpr std::size_t tile = 2 * kLanes<float>;
-        for (std::size_t t = 0; t < padded_ / tile; t++) {
-            const float* d = packed_.data() + t * g_.m * tile;
-            float* c = out + t * tile;
-            std::size_t i = 0;
-            for (; i + kRowsAtOnce <= n; i += kRowsAtOnce) micro<int(kRowsAtOnce)>(rows + i, g_.m, d, c + i * stride, stride);
-            for (; i + 2 <= n; i += 2) micro<2>(rows + i, g_.m, d, c + i * stride, stride);
-            for (; i < n; i++) micro<1>(rows + i, g_.m, d, c + i * stride, stride);
-        }
-    }
-    void energies(std::size_t n) {
-        for (std::size_t t = 0; t < padded_; t += kLanes<float>) {
-            Vec<float> sums{};
-            for (std::size_t j = 0; j < n; j++) {
-                const Vec<float> c = load(correlations_.row(j) + t);
-                sums = fma(c, c, sums);
-            }
-            store(gain_.data() + t, sums);
-        }
-    }
-    // The same after the newest direction was taken off the voters.
-    void update(std::size_t n) {
-        for (std::size_t t = 0; t < padded_; t += kLanes<float>) {
-            const Vec<float> of = load(alone_.data() + t);
-            Vec<float> sums{};
-            for (std::size_t j = 0; j < n; j++) {
-                float* at = correlations_.row(j) + t;
-                const Vec<float> c = fnma(splat(share_[j]), of, load(at));
-                store(at, c);
-                sums = fma(c, c, sums);
-            }
-            store(gain_.data() + t, sums);
-        }
-    }
-    std::size_t best() const {
-        Vec<float> most = splat(-1.0f);
-        for (std::size_t t = 0; t < padded_; t += kLanes<float>) most = max(most, load(gain_.data() + t));
-        const float top = lane_max<float>(most);
-        std::size_t at = 0;
-        while (at + 1 < s_.p && gain_[at] != top) at++;  // ends at the last atom where a value is not a number
-        return at;
-    }
-    // The atom made orthonormal to the basis, as its next row; false where nothing is left of it.
-    bool extend(std::size_t atom, std::size_t size, Matrix<float>& basis) const {
-        float* q = basis.row(size);
-        std::memcpy(q, s_.atoms + atom * g_.m, g_.m * sizeof(float));
-        for (std::size_t b = 0; b < size; b++) add_scaled(-dot(basis.row(b), q, long_), basis.row(b), q, long_);
-        const float energy = dot(q, q, long_);
-        if (!(energy > kDependent)) return false;
-        const Vec<float> scale = splat(1 / std::sqrt(energy));
-        for (std::size_t k = 0; k < long_; k += kLanes<float>) store(q + k, load(q + k) * scale);
-        return true;
-    }
-
-    static constexpr float kDependent = 1e-5f;
-
-    Groups g_;
-    Shrinkage s_;
-    std::size_t padded_, long_;
-    Buffer<float> packed_;
-    Matrix<float> rows_;
-    Buffer<const float*> starts_;
-    Matrix<float> correlations_;
-    Buffer<float> alone_, gain_, share_;
-};
 
 class GroupCoder : private GroupLoop<float> {
    public:
@@ -192,7 +68,8 @@ class GroupCoder : private GroupLoop<float> {
     void products(const Matrix<float>& codes, std::size_t size) {
         const std::size_t stride = eigen_.stride();
         for (std::size_t a = 0; a < size; a++) {
-            for (std::size_t b = 0; b <= a; b++) gram_[a * stride + b] = gram_[b * stride + a] = dot(codes.row(a), codes.row(b), wide_);
+            dots(codes.row(a), codes.row(0), codes.stride, a + 1, wide_, gram_.data() + a * stride);
+            for (std::size_t b = 0; b < a; b++) gram_[b * stride + a] = gram_[a * stride + b];
             for (std::size_t b = size; b < stride; b++) gram_[a * stride + b] = 0;
         }
     }

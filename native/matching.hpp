@@ -13,7 +13,7 @@ namespace epitomes::EPITOMES_ISA {
 class Matcher {
    public:
     explicit Matcher(const Search& search)
-        : s_(search), column_(search.width + 2 * kLanes<float>), sums_(search.width + 2 * kLanes<float>),
+        : s_(search), rows_(search.channels * search.patch_planes * search.patch_height), column_(search.width + 2 * kLanes<float>), sums_(search.width + 2 * kLanes<float>),
           spread_(search.width + 2 * kLanes<float>), distances_(search.n_lefts * n_shifts(), Filled::nothing), keys_(n_shifts()), minima_(2 * search.n_matches + 2 * kLanes<float>) {}
 
     // Matches of the references on one line: their places, nearest first, and squared distances. The reference itself
@@ -22,12 +22,13 @@ class Matcher {
     void line(std::size_t plane, std::size_t top, std::int32_t* places, float* distances) {
         std::fill_n(distances_.data(), distances_.size(), kFar);
         const std::ptrdiff_t planes = std::ptrdiff_t(s_.planes - s_.patch_planes), rows = std::ptrdiff_t(s_.height - s_.patch_height);
+        set_rows(plane, top);
         std::size_t shift = 0;
         for (std::ptrdiff_t dt = -reach(s_.reach_planes); dt <= reach(s_.reach_planes); dt++)
             for (std::ptrdiff_t dy = -reach(s_.reach_height); dy <= reach(s_.reach_height); dy++) {
                 const std::ptrdiff_t t = std::ptrdiff_t(plane) + dt, y = std::ptrdiff_t(top) + dy;
                 for (std::ptrdiff_t dx = -reach(s_.reach_width); dx <= reach(s_.reach_width); dx++, shift++)
-                    if (t >= 0 && t <= planes && y >= 0 && y <= rows) compare(plane, top, std::size_t(t), std::size_t(y), dx, shift);
+                    if (t >= 0 && t <= planes && y >= 0 && y <= rows) compare(dx, (dt * std::ptrdiff_t(s_.height) + dy) * std::ptrdiff_t(s_.width) + dx, shift);
             }
         for (std::size_t r = 0; r < s_.n_lefts; r++)
             select(plane, top, std::size_t(s_.lefts[r]), distances_.data() + r * n_shifts(), places + r * s_.n_matches, distances + r * s_.n_matches);
@@ -43,36 +44,50 @@ class Matcher {
         return s_.image + ((channel * s_.planes + plane) * s_.height + y) * s_.width;
     }
 
-    void compare(std::size_t plane, std::size_t top, std::size_t t, std::size_t y, std::ptrdiff_t dx, std::size_t shift) {
-        const std::size_t first = dx < 0 ? std::size_t(-dx) : 0, last = dx < 0 ? s_.width : s_.width - std::min(s_.width, std::size_t(dx));
-        if (last < first + s_.patch_width) return;
-        bool fresh = true;
+    // Rows of all patches of a line of references, channel by channel.
+    void set_rows(std::size_t plane, std::size_t top) {
+        std::size_t i = 0;
         for (std::size_t c = 0; c < s_.channels; c++)
             for (std::size_t a = 0; a < s_.patch_planes; a++)
-                for (std::size_t b = 0; b < s_.patch_height; b++) {
-                    add_row(row(c, plane + a, top + b) + first, row(c, t + a, y + b) + std::size_t(std::ptrdiff_t(first) + dx), last - first, fresh);
-                    fresh = false;
-                }
-        sum_across(last - first);
+                for (std::size_t b = 0; b < s_.patch_height; b++) rows_[i++] = row(c, plane + a, top + b);
+    }
+
+    // Distances of a shift, which leads `by` values further in every row.
+    void compare(std::ptrdiff_t dx, std::ptrdiff_t by, std::size_t shift) {
+        const std::size_t first = dx < 0 ? std::size_t(-dx) : 0, last = dx < 0 ? s_.width : s_.width - std::min(s_.width, std::size_t(dx));
+        if (last < first + s_.patch_width) return;
+        const std::size_t n = last - first;
+        std::size_t x = 0;
+        for (; x + 4 * kLanes<float> <= n; x += 4 * kLanes<float>) add_rows<4>(first + x, by, column_.data() + x);
+        for (; x + kLanes<float> <= n; x += kLanes<float>) add_rows<1>(first + x, by, column_.data() + x);
+        for (; x < n; x++) {
+            float sum = 0;
+            for (std::size_t i = 0; i < rows_.size(); i++) {
+                const float d = rows_[i][first + x] - rows_[i][std::ptrdiff_t(first + x) + by];
+                sum = one_fma(d, d, sum);
+            }
+            column_[x] = sum;
+        }
+        sum_across(n);
         for (std::size_t r = 0; r < s_.n_lefts; r++) {
             const std::size_t left = std::size_t(s_.lefts[r]);
             if (left >= first && left + s_.patch_width <= last) distances_[r * n_shifts() + shift] = sums_[left - first];
         }
     }
-
-    // column += (a - b)^2, or = where it is fresh.
-    void add_row(const float* a, const float* b, std::size_t n, bool fresh) {
-        constexpr std::size_t lanes = kLanes<float>;
-        float* out = column_.data();
-        std::size_t x = 0;
-        for (; x + lanes <= n; x += lanes) {
-            const Vec<float> d = load(a + x) - load(b + x);
-            store(out + x, fma(d, d, fresh ? Vec<float>{} : load(out + x)));
+    // V vectors of (a - b)^2, summed down the rows.
+    template <int V>
+    void add_rows(std::size_t x, std::ptrdiff_t by, float* out) const {
+        Vec<float> sums[V];
+        for (int v = 0; v < V; v++) sums[v] = Vec<float>{};
+        for (std::size_t i = 0; i < rows_.size(); i++) {
+            const float *a = rows_[i] + x, *b = a + by;
+#pragma GCC unroll 4
+            for (int v = 0; v < V; v++) {
+                const Vec<float> d = load(a + std::size_t(v) * kLanes<float>) - load(b + std::size_t(v) * kLanes<float>);
+                sums[v] = fma(d, d, sums[v]);
+            }
         }
-        for (; x < n; x++) {
-            const float d = a[x] - b[x];
-            out[x] = one_fma(d, d, fresh ? 0.0f : out[x]);
-        }
+        for (int v = 0; v < V; v++) store(out + std::size_t(v) * kLanes<float>, sums[v]);
     }
 
     // sums[x] = column[x] + ... + column[x + patch_width - 1], by doubling: sums of 1, 2, 4, ... columns, those that make
@@ -168,6 +183,7 @@ class Matcher {
     }
 
     Search s_;
+    Buffer<const float*> rows_;
     Buffer<float> column_, sums_, spread_, distances_;
     Buffer<std::uint64_t> keys_;
     Buffer<float> minima_;

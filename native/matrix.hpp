@@ -19,6 +19,26 @@ inline T dot(const T* x, const T* y, std::size_t n) {
     return lane_sum<T>(sums);
 }
 
+// out[i] = dot(x, row i) for the first rows of a matrix, several at a time, with the same bits.
+template <int N, class T>
+inline void some_dots(const T* x, const T* rows, std::size_t stride, std::size_t n, T* out) {
+    Vec<T> sums[N];
+    for (int i = 0; i < N; i++) sums[i] = Vec<T>{};
+    for (std::size_t k = 0; k < n; k += kLanes<T>) {
+        const Vec<T> v = load(x + k);
+#pragma GCC unroll 4
+        for (int i = 0; i < N; i++) sums[i] = fma(v, load(rows + std::size_t(i) * stride + k), sums[i]);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < N; i++) out[i] = lane_sum<T>(sums[i]);
+}
+template <class T>
+inline void dots(const T* x, const T* rows, std::size_t stride, std::size_t n_rows, std::size_t n, T* out) {
+    std::size_t i = 0;
+    for (; i + 4 <= n_rows; i += 4) some_dots<4>(x, rows + i * stride, stride, n, out + i);
+    for (; i < n_rows; i++) some_dots<1>(x, rows + i * stride, stride, n, out + i);
+}
+
 // A matrix with rows of whole vectors, of which any number may be in use.
 template <class T>
 struct Matrix {

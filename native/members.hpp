@@ -1,6 +1,9 @@
 // What all estimators of groups share: members are gathered from the image, and their estimates are put back.
 #pragma once
 
+#include <algorithm>
+#include <limits>
+
 #include "engine.hpp"
 #include "matrix.hpp"
 
@@ -30,14 +33,19 @@ class GroupLoop {
     // `weight`. It finds the members in `pixels_`.
     template <class Estimate>
     void each(Stop stop, float* total, float* weight, Estimate estimate) {
+        find_range();
         for (std::size_t i = 0; i < g_.n && !stop.raised(); i++) {
             const std::int32_t* places = g_.places + i * g_.n_matches;
             n_ = std::size_t(g_.counts[i]);
             wide_ = round_up(n_, kLanes<T>);
             gather(g_.noisy, places, pixels_);
             const Estimates found = estimate(places, g_.levels[i]);
-            scatter(places, found, total, weight);
+            if (found.by_pixel == nullptr && found.by_member == nullptr)
+                scatter_even(places, found, total);
+            else
+                scatter(places, found, total, weight);
         }
+        spread_weights(weight);
     }
 
     // Takes the mean off each of the first `size` rows.
@@ -64,8 +72,37 @@ class GroupLoop {
     Groups g_;
     std::size_t n_ = 0, wide_ = 0;  // members of the group, and the same in whole vectors
     Matrix<T> pixels_;
+    std::int32_t lowest_ = 0;  // of all places
+    Buffer<float> by_place_;
 
    private:
+    void find_range() {
+        std::int32_t most = 0;
+        lowest_ = std::numeric_limits<std::int32_t>::max();
+        for (std::size_t i = 0; i < g_.n; i++)
+            for (std::size_t j = 0; j < std::size_t(g_.counts[i]); j++) {
+                lowest_ = std::min(lowest_, g_.places[i * g_.n_matches + j]);
+                most = std::max(most, g_.places[i * g_.n_matches + j]);
+            }
+        if (g_.n > 0) by_place_ = Buffer<float>(std::size_t(most - lowest_) + 1);
+    }
+    // Members that weigh the same in all their pixels: weights are summed by place, and spread over the pixels in the end.
+    void scatter_even(const std::int32_t* places, const Estimates& found, float* total) {
+        for (std::size_t j = 0; j < n_; j++) by_place_[std::size_t(places[j] - lowest_)] += found.weight;
+        for (std::size_t k = 0; k < g_.m; k++) {
+            const T* row = found.pixels.row(k);
+            float* sums = total + (g_.sum_offsets[k] - g_.shift);
+            for (std::size_t j = 0; j < n_; j++) sums[places[j]] += found.weight * float(row[j]);
+        }
+    }
+    void spread_weights(float* weight) const {
+        const std::size_t size = by_place_.size(), whole = size / kLanes<float> * kLanes<float>;
+        for (std::size_t k = 0; k < g_.m && size > 0; k++) {
+            float* at = weight + (g_.sum_offsets[k] - g_.shift + lowest_);
+            for (std::size_t i = 0; i < whole; i += kLanes<float>) store(at + i, load(at + i) + load(by_place_.data() + i));
+            for (std::size_t i = whole; i < size; i++) at[i] += by_place_[i];
+        }
+    }
     void scatter(const std::int32_t* places, const Estimates& found, float* total, float* weight) const {
         for (std::size_t k = 0; k < g_.m; k++) {
             const T* row = found.pixels.row(k);

@@ -137,20 +137,44 @@ inline V absolute(V v) {
     return max(v, -v);
 }
 
-// Lane sums by halves, so the order does not depend on the caller.
+// A vector as its lower and its upper half, which are vectors: lanes are summed by halves, so the order does not depend on
+// the caller.
+template <class T, std::size_t N>
+struct Halves {
+    typedef T Whole __attribute__((vector_size(N * sizeof(T))));
+    typedef T Half __attribute__((vector_size(N / 2 * sizeof(T))));
+
+    explicit Halves(Whole v) {
+        std::memcpy(&low, &v, sizeof low);
+        std::memcpy(&high, reinterpret_cast<const char*>(&v) + sizeof low, sizeof high);
+    }
+    Half low, high;
+};
+template <class T, std::size_t N, class V>
+inline T sum_of(V v) {
+    if constexpr (N == 2) {
+        return v[0] + v[1];
+    } else {
+        const Halves<T, N> both(v);
+        return sum_of<T, N / 2>(both.low + both.high);
+    }
+}
+template <class T, std::size_t N, class V>
+inline T max_of(V v) {
+    if constexpr (N == 2) {
+        return v[0] > v[1] ? v[0] : v[1];
+    } else {
+        const Halves<T, N> both(v);
+        return max_of<T, N / 2>(both.low > both.high ? both.low : both.high);
+    }
+}
 template <class T>
 inline T lane_sum(Vec<T> v) {
-    T lanes[kLanes<T>];
-    store(lanes, v);
-    for (std::size_t half = kLanes<T> / 2; half > 0; half /= 2)
-        for (std::size_t i = 0; i < half; i++) lanes[i] += lanes[i + half];
-    return lanes[0];
+    return sum_of<T, kLanes<T>>(v);
 }
 template <class T>
 inline T lane_max(Vec<T> v) {
-    T best = v[0];
-    for (std::size_t i = 1; i < kLanes<T>; i++) best = v[i] > best ? v[i] : best;
-    return best;
+    return max_of<T, kLanes<T>>(v);
 }
 
 constexpr std::size_t round_up(std::size_t n, std::size_t step) { return (n + step - 1) / step * step; }

@@ -76,7 +76,7 @@ def test_unknown_presets() -> None:
 
 @pytest.mark.slow
 def test_ablation_changes_one_thing() -> None:
-    rows = {row.ablation: row for row in ablation.measure(PICTURE, 0, None, Options(quick=True))}
+    rows = {row.ablation: row for row in ablation.measure(PICTURE, 0, {}, Options(quick=True))}
     assert {"balanced", "no grouping", "DCT", "flat, adapted", "no feedback", "one patch size"} <= set(rows)
     assert len({row.psnr for row in rows.values()}) == len(rows)
     for row in rows.values():

@@ -41,12 +41,12 @@ def test_the_halo_suffices_and_is_not_much_too_large(noisy: Doubles, step: Any) 
     settled = settle(plan_of(noisy, NonLocal(passes=(step,))), noisy)
     whole = settled.plan.run(noisy, threads=1).image
     (halo, _), (rows, _) = settled.support.halo, settled.support.grid
-    assert rows == 32 and 16 < halo < 32
-    core = slice(64, 70)
+    assert rows == 40 and 16 < halo < 32
+    core = slice(72, 78)
 
     def same(reach: int) -> bool:
-        window = slice((64 - reach) // rows * rows if reach == halo else 64 - reach, 70 + reach)
-        inner = slice(64 - window.start, 70 - window.start)
+        window = slice((72 - reach) // rows * rows if reach == halo else 72 - reach, 78 + reach)
+        inner = slice(72 - window.start, 78 - window.start)
         return np.array_equal(part_of(settled, noisy, (window, slice(None)), (inner, slice(None))), whole[core])
 
     assert same(halo) and not same(halo // 2)

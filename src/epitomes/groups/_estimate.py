@@ -20,6 +20,7 @@ from epitomes.groups.matching import Matching, Planar, Reference, references
 from epitomes.groups.shrinkage import Shrinker
 
 LINES = 8  # of references in a band
+BAND_ROWS = 40  # of a band instead, where strides divide it: parts of an image begin where the bands of all passes do
 BANDS_PER_THREAD = 4  # whose sums wait to be added
 
 Level = float | NDArray[np.float32]
@@ -111,7 +112,7 @@ def estimate(
     flat = matching.patch[0] == 1 and matching.search_radius[0] == 0
     parts = result.reshape(len(noisy), -1, shape[2]) if flat else result
     average = RunningAverage(len(noisy), parts.shape[2:])
-    bands = list(references(matching, shape, LINES))
+    bands = list(references(matching, shape, lines_of(matching.stride[1])))
     for first, last in blocks.split(len(bands), BANDS_PER_THREAD * blocks.n_threads(threads)):
         for done in blocks.run(work, bands[first:last], threads=threads):
             along, inner, depth = _placed(done.box, shape[1], flat)
@@ -124,6 +125,11 @@ def estimate(
         if callback is not None:
             callback(last / len(bands))
     return result
+
+
+def lines_of(stride: int) -> int:
+    """How many lines of references are in a band."""
+    return LINES if BAND_ROWS % stride else BAND_ROWS // stride
 
 
 def _placed(box: Box, height: int, flat: bool) -> tuple[slice, tuple[slice, ...], tuple[slice | int, ...]]:

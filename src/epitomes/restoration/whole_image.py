@@ -36,6 +36,7 @@ class WholeImage:
     stride: int = 1  # of the patches that are coded
     arrangement: str = ""  # of the planes of a volume
     scales: tuple[WholeScale, ...] = ()  # of an image with correlated noise, the finest first
+    believed: float = 1.0  # how many times the told noise level is used
     background: float | None = None  # of a field of objects, whose fluxes are kept; None: it is no such field
 
     def precise(self, picture: Array, number: int) -> Array:

@@ -92,8 +92,11 @@ def test_members_of_the_feedback_differ_by_the_contrast_at_most(state: State, mo
     assert thresholds == [pytest.approx(1.5 * clipped_contrast(state.noisy))]
 
 
-def test_feedback_by_its_formula(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("deviation", [0.7, 3.0])
+def test_feedback_by_its_formula(deviation: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """u = f + share (y - f), and the level `trust sqrt(1 - mean (y - u)^2)` over each patch."""
+    state = begin(waves(40, 44, deviation))
+    share = 0.3 * min(1.0, clipped_contrast(state.noisy) / 2) ** 0.2
     seen: list[tuple[Planar, Any]] = []
 
     def watched(image: Planar, **given: Any) -> Planar:
@@ -103,7 +106,7 @@ def test_feedback_by_its_formula(state: State, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(passes, "estimate", watched)
     after(FeedbackPass(patches=(7,), share=0.3, trust=0.6), state)
     (mixed, levels), (y, f) = seen[0], (state.noisy.astype(np.float64), state.current.astype(np.float64))
-    np.testing.assert_allclose(mixed, f + 0.3 * (y - f), atol=1e-5)
+    np.testing.assert_allclose(mixed, f + share * (y - f), atol=1e-5)
     high, wide = fitted_patch(7, state)
     windows_of = np.lib.stride_tricks.sliding_window_view((y - mixed)[0, 0], (high, wide))
     expected = 0.6 * np.sqrt(np.maximum(0, 1 - np.mean(windows_of**2, axis=(2, 3))))

@@ -19,7 +19,7 @@ from scipy.ndimage import gaussian_filter
 
 from epitomes.epitome import Epitome
 from epitomes.groups import Matching, Wiener, estimate
-from epitomes.groups._estimate import LINES
+from epitomes.groups._estimate import lines_of
 from epitomes.groups.matching import Planar
 from epitomes.noise import BlockSpectrum
 from epitomes.noise.block_spectrum import BLUR
@@ -194,7 +194,11 @@ def support_of_filters(joint: JointFilter, passes: Sequence[Pass], epitome: Epit
     is filtered and compared with the small image afterwards.
     """
     steps = {min(joint.stride, joint.patch)} | ({joint.patch} if joint.rounds > 1 else set())
-    here, rows, columns = LEVEL_REACH + SIDE, math.lcm(*(LINES * step for step in steps), BAND), math.lcm(*steps, STEP)
+    here, rows, columns = (
+        LEVEL_REACH + SIDE,
+        math.lcm(*(lines_of(step) * step for step in steps), BAND),
+        math.lcm(*steps, STEP),
+    )
     here += joint.rounds * (LEVEL_REACH + 2 * joint.search_radius + joint.patch)
     reach, down, across = 0, 1, 1
     for number, scale in reversed([*enumerate(whole.scales)]):

@@ -27,8 +27,9 @@ from epitomes.restoration.non_local.parts import (
     support_of_passes,
     turned_for_filters,
 )
-from epitomes.restoration.non_local.passes import Pass, State, bounded
+from epitomes.restoration.non_local.passes import Pass, State, bounded, clipped_contrast
 from epitomes.restoration.non_local.presets import PRESETS, passes_of
+from epitomes.restoration.non_local.told_level import believed, note_of
 from epitomes.restoration.non_local.volumes import ARRANGEMENTS
 from epitomes.restoration.patchwise.coding import coded
 from epitomes.restoration.patchwise.method import MOST_CONTRAST, precise, require_epitome, require_flag
@@ -56,7 +57,7 @@ class NonLocal:
     ----------
     preset : {"fast", "balanced", "best"}, default: "balanced"
         Which passes to make. "fast" stops after the pilot, the paper's method with a given epitome; "best" takes about
-        six times as long as "balanced".
+        four times as long as "balanced".
     epitome : Epitome, optional
         Epitome with two-dimensional patches, for images, or with three-dimensional ones, for volumes. Default: one
         that was learned from natural images; for volumes, a dictionary of cosines.
@@ -245,6 +246,10 @@ class NonLocal:
         mean = float(image.mean(dtype=np.float64)) if whole is None else whole.mean
         turn = turn_of(image) if whole is None else turn_for(whole, image)
         noisy = to_planar(image, mean, sigma, turn)
+        factor = believed(noisy[0, 0], clipped_contrast(noisy)) if whole is None else whole.believed
+        if factor != 1:
+            sigma *= factor
+            noisy = to_planar(image, mean, sigma, turn)
         settled = self.settled(image, sigma)
         stride, twice = settled.stride or 1, bool(settled.multiscale)
         total = PILOT_COST + sum(step.cost(image.size) for step in passes)
@@ -261,7 +266,8 @@ class NonLocal:
             state = step.run(state, seed=seed, threads=threads, advance=advance)
             done += step.cost(image.size)
         denoised = from_planar(state.current, mean, sigma, turn, image.shape, float_type(image))
-        return Estimate(denoised, state.epitome, None, sum(atoms) / len(atoms))
+        notes = () if factor == 1 else (note_of(factor),)
+        return Estimate(denoised, state.epitome, None, sum(atoms) / len(atoms), notes)
 
     def settled(self, image: Array, sigma: float) -> NonLocal:
         """Return the method with `stride` and `multiscale` decided, so that parts of an image are treated as it is.

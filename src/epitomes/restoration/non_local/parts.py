@@ -25,6 +25,7 @@ from epitomes.restoration.non_local.passes import (
     support_of_steps,
 )
 from epitomes.restoration.non_local.presets import passes_of
+from epitomes.restoration.non_local.told_level import believed
 from epitomes.restoration.patchwise.method import MOST_CONTRAST, precise
 from epitomes.restoration.whole_image import Support, WholeImage
 
@@ -67,6 +68,10 @@ def settled_whole(
         return WholeImage(levels=(), double=(), scales=whole_scales(planar, turned))
     mean, turn = float(sample.mean(dtype=np.float64)), turn_of(sample)
     planar = to_planar(sample, mean, sigma, turn)
+    factor = believed(planar[0, 0], clipped_contrast(planar))
+    if factor != 1:
+        sigma *= factor
+        planar = to_planar(sample, mean, sigma, turn)
     fine = [precise(channel, 1.0, MOST_CONTRAST) for channel in planar[:, 0]]
     return WholeImage(
         levels=tuple(float(each.mean(dtype=np.float64)) for each in fine),
@@ -75,6 +80,7 @@ def settled_whole(
         contrast=clipped_contrast(planar),
         turned=turn is CELL,
         stride=method.settled(sample, sigma).stride or 1,
+        believed=factor,
     )
 
 

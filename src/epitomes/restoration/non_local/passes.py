@@ -19,7 +19,7 @@ from epitomes.checks import Array, positive, whole
 from epitomes.coders import Lasso
 from epitomes.epitome import Epitome
 from epitomes.groups import LowRank, Matching, SharedAtoms, estimate
-from epitomes.groups._estimate import LINES
+from epitomes.groups._estimate import lines_of
 from epitomes.groups.matching import Planar
 from epitomes.learn import online, run
 from epitomes.patches import Patches
@@ -177,9 +177,11 @@ class AtomsPass:
 class FeedbackPass:
     """Residual feedback: a share of the residual is added back, and groups of the sum are shrunk to low rank.
 
-    With the noisy image y and the estimate f, `u = f + share (y - f)`. The noise left in u is not known; for the group
-    of a reference it is taken as `trust sqrt(1 - mean (y - u)^2)`, the mean over the reference's pixels, or 0 where it
-    is above 1: noise that was not added back is missing from u, and detail in the residual makes the pass milder.
+    With the noisy image y and the estimate f, `u = f + share (y - f)`. The share is smaller where noise hides the
+    image: times `(contrast / 2)^0.2`, if the contrast is below 2 in units of the noise. The noise left in u is not
+    known; for the group of a reference it is taken as `trust sqrt(1 - mean (y - u)^2)`, the mean over the reference's
+    pixels, or 0 where it is above 1: noise that was not added back is missing from u, and detail in the residual makes
+    the pass milder.
     Members may differ by `looseness` times the contrast of the image, per pixel and in units of the noise.
     """
 
@@ -189,7 +191,7 @@ class FeedbackPass:
     stride: int = 4
     looseness: float = 1.0
     strength: float = 2.83
-    share: float = 0.4
+    share: float = 0.39
     trust: float = 0.56
 
     def __post_init__(self) -> None:
@@ -202,8 +204,9 @@ class FeedbackPass:
 
     def run(self, state: State, *, seed: int, threads: int | None, advance: Advance | None = None) -> State:
         noisy, mixed = state.noisy, state.current
+        share = self.share * min(1.0, (state.contrast / 2) ** 0.2)
         for each, channel in zip(mixed, noisy, strict=True):  # in place: an image of 24 megapixels is large
-            each += np.float32(self.share) * (channel - each)
+            each += np.float32(share) * (channel - each)
 
         patches = [fitted_patch(side, state) for side in self.patches]
         mean = Mean(len(patches), advance)
@@ -237,7 +240,8 @@ def support_of_steps(passes: Sequence[Pass], epitome: Epitome, contrast: float) 
             patches = coding_patches(patches, epitome)
         reach += 2 * step.search_radius + max(max(patch) for patch in patches)
         for high, wide in patches:
-            rows = math.lcm(rows, LINES * min(step.stride, high))
+            down = min(step.stride, high)
+            rows = math.lcm(rows, lines_of(down) * down)
             columns = math.lcm(columns, min(step.stride, wide))
     return Support((reach, reach), (rows, columns))
 

@@ -1,7 +1,9 @@
 """Presets of the non-local method: which passes it makes.
 
 All settings of the passes are in units of the noise and the same for every noise level: `docs/denoising.md` says how
-they were chosen, and on which pictures.
+they were chosen, and on which pictures. The group size, bound and strength of the first pass were found by
+
+    python -m benchmarks fit-presets --images natural-gray --presets balanced
 """
 
 from __future__ import annotations
@@ -12,26 +14,31 @@ PRESETS = ("fast", "balanced", "best")
 
 FIRST = AtomsPass(
     patches=(8,),
-    group_size=32,
-    search_radius=18,
+    group_size=28,
+    search_radius=14,
+    stride=5,
     threshold=0.8,
-    bound=1.0,
-    selection_size=32,
-    strength=1.5,
+    bound=0.92,
+    selection_size=20,
+    strength=1.9,
     select_on_noisy=True,
     by_rank=True,
 )
 """From the pilot to a first estimate by groups; the only pass that chooses atoms on noisy patches."""
 
-BALANCED: tuple[Pass, ...] = (FIRST, AtomsPass(), FeedbackPass())
+BALANCED: tuple[Pass, ...] = (
+    FIRST,
+    AtomsPass(search_radius=16, stride=5),
+    FeedbackPass(group_size=64, search_radius=16),
+)
 BEST: tuple[Pass, ...] = (
     FIRST,
     AdaptPass(),
-    AtomsPass(),
+    AtomsPass(stride=5),
     FeedbackPass(),
-    AtomsPass(stride=3),
-    FeedbackPass(patches=(6, 7), stride=3),
-    AtomsPass(patches=(8, 10), stride=3, keep=0.65),
+    AtomsPass(stride=5),
+    FeedbackPass(patches=(6, 7)),
+    AtomsPass(patches=(8, 10), stride=5, keep=0.65),
 )
 
 

@@ -138,7 +138,9 @@ class AtomsPass:
             raise ValueError(f"keep must be below 1, got {self.keep}")
 
     def cost(self, n_values: int) -> float:
-        return len(self.patches) * self.group_size / 80 * (4 / self.stride) ** 2
+        # Atoms chosen on noisy patches are many, however small the groups.
+        size = 1.15 if self.select_on_noisy else self.group_size / 80
+        return len(self.patches) * size * (4 / self.stride) ** 2
 
     def run(self, state: State, *, seed: int, threads: int | None, advance: Advance | None = None) -> State:
         noisy, current = state.noisy, state.current
@@ -200,7 +202,7 @@ class FeedbackPass:
             positive(name, getattr(self, name), zero=True)
 
     def cost(self, n_values: int) -> float:
-        return 1.3 * len(self.patches) * (4 / self.stride) ** 2
+        return len(self.patches) * (0.4 + 0.7 * self.group_size / 80) * (4 / self.stride) ** 2
 
     def run(self, state: State, *, seed: int, threads: int | None, advance: Advance | None = None) -> State:
         noisy, mixed = state.noisy, state.current

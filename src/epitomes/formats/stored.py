@@ -40,6 +40,22 @@ class StoredImage:
     metadata: Metadata | None
     notes: tuple[str, ...] = ()
 
+    @classmethod
+    def of_array(cls, array: Any, axes: str, name: str) -> StoredImage:
+        """An array in memory, or one that is computed when it is sliced, as if it were on disk."""
+        return cls(
+            path=Path(name),
+            array=array,
+            stored=axes,
+            axes=axes,
+            shape=array.shape,
+            dtype=array.dtype,
+            chunk=getattr(array, "chunksize", array.shape),
+            spacing={},
+            units={},
+            metadata=None,
+        )
+
     @property
     def name(self) -> str:
         """Name of the file."""

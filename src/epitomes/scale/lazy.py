@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -75,18 +74,7 @@ def denoise_lazy(
         raise TypeError(f"image must be a Dask array, got {type(image).__name__}: use epitomes.denoise for others")
     last = image if channel_axis is None else _moved(image, channel_axis, image.ndim - 1)
     axes = LETTERS[image.ndim - (channel_axis is not None)] + ("" if channel_axis is None else "C")
-    store = StoredImage(
-        path=Path("array"),
-        array=last,
-        stored=axes,
-        axes=axes,
-        shape=last.shape,
-        dtype=last.dtype,
-        chunk=last.chunksize,
-        spacing={},
-        units={},
-        metadata=None,
-    )
+    store = StoredImage.of_array(last, axes, "array")
     chosen, _ = plan_for(store, sigma, noise, plan, method, preset, epitome)
     settled = settle_store(store, chosen, 1)
     if settled.units.counted:

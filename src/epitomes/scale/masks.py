@@ -73,18 +73,7 @@ def mask_for(image: StoredImage, mask: ArrayLike | str | os.PathLike[str]) -> St
 
 def _in_memory(array: Pixels) -> StoredImage:
     letters = "ABDEFGH"[: array.ndim]  # any: they are named after the axes of the image
-    return StoredImage(
-        path=Path("mask"),
-        array=array,
-        stored=letters,
-        axes=letters,
-        shape=array.shape,
-        dtype=array.dtype,
-        chunk=array.shape,
-        spacing={},
-        units={},
-        metadata=None,
-    )
+    return StoredImage.of_array(array, letters, "mask")
 
 
 def _letters(image: StoredImage, shape: tuple[int, ...], own: str) -> str:

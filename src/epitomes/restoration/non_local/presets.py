@@ -29,16 +29,16 @@ FIRST = AtomsPass(
 BALANCED: tuple[Pass, ...] = (
     FIRST,
     AtomsPass(search_radius=16, stride=5),
-    FeedbackPass(group_size=64, search_radius=16),
+    FeedbackPass(group_size=64, search_radius=24),
 )
 BEST: tuple[Pass, ...] = (
     FIRST,
     AdaptPass(),
-    AtomsPass(stride=5),
-    FeedbackPass(),
-    AtomsPass(stride=5),
-    FeedbackPass(patches=(6, 7)),
-    AtomsPass(patches=(8, 10), stride=5, keep=0.65),
+    AtomsPass(search_radius=28, stride=5),
+    FeedbackPass(search_radius=28),
+    AtomsPass(search_radius=28, stride=5),
+    FeedbackPass(patches=(5, 7, 8), search_radius=28),
+    AtomsPass(patches=(8, 10), search_radius=28, stride=5, keep=0.75),
 )
 
 

@@ -5,8 +5,8 @@
 
 namespace epitomes::EPITOMES_ISA {
 
-constexpr int kTilesAtOnce = kBytes == 64 ? 2 : 4;  // what half of the nearest cache holds, and enough sums to hide their latency
-constexpr int kTilesWithNorms = 2;                  // with as many norms in registers beside them
+constexpr int kTilesAtOnce = kBytes == 64 ? 3 : 4;     // what half of the nearest cache holds, and enough sums to hide their latency
+constexpr int kTilesWithNorms = kBytes == 64 ? 3 : 2;  // with as many norms in registers beside them
 
 // A row at its known pixels: their values and their places in the patch.
 template <class T>
@@ -16,8 +16,8 @@ struct KnownPixels {
     std::size_t n;
 };
 
-// Sums over known pixels for the atoms of G tiles: `take` is given the tile's vector, its product with the row, and, if
-// asked for, its squared norm on these pixels.
+// Sums over known pixels for the atoms of G tiles: `take` is given the products of their vectors with the row,
+// and, if asked for, squared norms on these pixels.
 template <int G, bool Norms, class T, class Take>
 inline void sum_known(const T* tile, std::size_t m, const KnownPixels<T>& row, Take take) {
     constexpr std::size_t lanes = kLanes<T>;
@@ -33,7 +33,7 @@ inline void sum_known(const T* tile, std::size_t m, const KnownPixels<T>& row, T
             if (Norms) norms[v] = fma(d, d, norms[v]);
         }
     }
-    for (int v = 0; v < 2 * G; v++) take(std::size_t(v), sums[v], norms[v]);
+    take(sums, norms);
 }
 
 // Unit atoms in a weighted sum, by their rows of the Gram matrix.
@@ -65,24 +65,24 @@ inline void sum_by_gram(const T* tile, std::size_t m, const GramSum<T>& sum, con
 #pragma GCC unroll 8
         for (int v = 0; v < 2 * G; v++) sums[v] = fma(x, load(at + std::size_t(v / 2) * m * 2 * lanes + std::size_t(v % 2) * lanes), sums[v]);
     }
-    for (int v = 0; v < 2 * G; v++) take(std::size_t(v), sums[v], Vec<T>{});
+    take(sums, nullptr);
 }
 
-// Squared norms of the unit atoms of G tiles without some pixels.
+// The same sums where few pixels are unknown: the norm of a unit atom is 1 less what it has there.
 template <int G, class T, class Take>
-inline void norms_without(const T* tile, std::size_t m, const std::int32_t* places, std::size_t n, Take take) {
+inline void sum_known_of_most(const T* tile, std::size_t m, const KnownPixels<T>& row, const std::int32_t* unknown, Take take) {
     constexpr std::size_t lanes = kLanes<T>;
     Vec<T> norms[2 * G];
     for (int v = 0; v < 2 * G; v++) norms[v] = splat(T(1));
-    for (std::size_t i = 0; i < n; i++) {
-        const T* at = tile + std::size_t(places[i]) * 2 * lanes;
+    for (std::size_t i = 0; i < m - row.n; i++) {
+        const T* at = tile + std::size_t(unknown[i]) * 2 * lanes;
 #pragma GCC unroll 8
         for (int v = 0; v < 2 * G; v++) {
             const Vec<T> d = load(at + std::size_t(v / 2) * m * 2 * lanes + std::size_t(v % 2) * lanes);
             norms[v] = fnma(d, d, norms[v]);
         }
     }
-    for (int v = 0; v < 2 * G; v++) take(std::size_t(v), norms[v]);
+    sum_known<G, false>(tile, m, row, [&](const Vec<T>* sums, const Vec<T>*) { take(sums, norms); });
 }
 
 // out (padded) = the products of all atoms with a row, at its known pixels.
@@ -91,10 +91,14 @@ void correlate_known(const Atoms<T>& atoms, const KnownPixels<T>& row, T* out) {
     constexpr std::size_t lanes = kLanes<T>;
     const std::size_t n_tiles = atoms.padded / (2 * lanes);
     std::size_t t = 0;
-    const auto put = [&](std::size_t v, Vec<T> sum, Vec<T>) { store(out + 2 * t * lanes + v * lanes, sum); };
+    const auto put = [&](std::size_t n_vectors) {
+        return [=](const Vec<T>* sums, const Vec<T>*) {
+            for (std::size_t v = 0; v < n_vectors; v++) store(out + (2 * t + v) * lanes, sums[v]);
+        };
+    };
     for (; t + kTilesAtOnce <= n_tiles; t += kTilesAtOnce)
-        sum_known<kTilesAtOnce, false>(atoms.packed.data() + 2 * t * lanes * atoms.m, atoms.m, row, put);
-    for (; t < n_tiles; t++) sum_known<1, false>(atoms.packed.data() + 2 * t * lanes * atoms.m, atoms.m, row, put);
+        sum_known<kTilesAtOnce, false>(atoms.packed.data() + 2 * t * lanes * atoms.m, atoms.m, row, put(2 * kTilesAtOnce));
+    for (; t < n_tiles; t++) sum_known<1, false>(atoms.packed.data() + 2 * t * lanes * atoms.m, atoms.m, row, put(2));
 }
 
 }  // namespace epitomes::EPITOMES_ISA

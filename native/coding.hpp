@@ -164,7 +164,7 @@ Codes<T> code_masked(const Atoms<T>& atoms, const Rows<T>& rows, LassoCoder<T>& 
             sink.add_empty();
             continue;
         }
-        correlate_known(atoms, {values.data(), places.data(), n_known}, correlations.data());
+        correlate_known(atoms, {rows.data + i * atoms.m, places.data(), n_known}, correlations.data());
         gram.begin(places.data(), n_known);
         const std::size_t n = coder.code(i, correlations.data(), energy, gram);
         sink.add(n, coder.slots(), coder.values());

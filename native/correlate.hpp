@@ -32,18 +32,21 @@ inline void micro(const T* const* rows, std::size_t m, const T* tile, T* out, st
     }
 }
 
+// The same for one tile of atoms and any number of rows.
+template <class T>
+inline void correlate_tile(const T* const* rows, std::size_t n, std::size_t m, const T* tile, T* out, std::size_t stride) {
+    std::size_t i = 0;
+    for (; i + kRowsAtOnce <= n; i += kRowsAtOnce) micro<kRowsAtOnce>(rows + i, m, tile, out + i * stride, stride);
+    for (; i + 3 <= n; i += 3) micro<3>(rows + i, m, tile, out + i * stride, stride);
+    for (; i < n; i++) micro<1>(rows + i, m, tile, out + i * stride, stride);
+}
+
 // out (n, padded) = rows (n, m) times packed (padded, m)'.
 template <class T>
 void correlate_rows(const Atoms<T>& atoms, const T* packed, const T* const* rows, std::size_t n, T* out) {
     constexpr std::size_t tile = 2 * kLanes<T>;
-    for (std::size_t t = 0; t < atoms.padded / tile; t++) {
-        const T* d = packed + t * atoms.m * tile;
-        T* c = out + t * tile;
-        std::size_t i = 0;
-        for (; i + kRowsAtOnce <= n; i += kRowsAtOnce) micro<kRowsAtOnce>(rows + i, atoms.m, d, c + i * atoms.padded, atoms.padded);
-        for (; i + 3 <= n; i += 3) micro<3>(rows + i, atoms.m, d, c + i * atoms.padded, atoms.padded);
-        for (; i < n; i++) micro<1>(rows + i, atoms.m, d, c + i * atoms.padded, atoms.padded);
-    }
+    for (std::size_t t = 0; t < atoms.padded / tile; t++)
+        correlate_tile(rows, n, atoms.m, packed + t * atoms.m * tile, out + t * tile, atoms.padded);
 }
 
 // Column correlations of X pixel columns with U picture columns. Their height is known to the compiler (Tall > 0) where

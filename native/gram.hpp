@@ -27,7 +27,6 @@ class LazyGram {
     explicit LazyGram(const Atoms<T>& atoms) : atoms_(atoms), shelf_(atoms.p, atoms.padded) {
         row_of_slot_ = Buffer<std::int32_t>(atoms.padded);
         used_ = Buffer<std::int32_t>(atoms.p);
-        cut_ = Buffer<T>(atoms.m);
     }
 
     // Between patches: rows that many patches share are worth keeping, but not without limit.
@@ -52,8 +51,7 @@ class LazyGram {
         if (places_ == nullptr) {
             correlate_rows(atoms_, atoms_.packed.data(), &atom, 1, row);
         } else {
-            for (std::size_t k = 0; k < n_known_; k++) cut_[k] = atom[places_[k]];
-            correlate_known(atoms_, {cut_.data(), places_, n_known_}, row);
+            correlate_known(atoms_, {atom, places_, n_known_}, row);
         }
         return row;
     }
@@ -64,7 +62,6 @@ class LazyGram {
     const Atoms<T>& atoms_;
     Shelf<T> shelf_;
     Buffer<std::int32_t> row_of_slot_, used_;
-    Buffer<T> cut_;
     const std::int32_t* places_ = nullptr;
     std::size_t n_known_ = 0, n_used_ = 0;
 };

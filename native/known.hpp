@@ -8,7 +8,7 @@ namespace epitomes::EPITOMES_ISA {
 constexpr int kTilesAtOnce = kBytes == 64 ? 3 : 4;     // what half of the nearest cache holds, and enough sums to hide their latency
 constexpr int kTilesWithNorms = kBytes == 64 ? 3 : 2;  // with as many norms in registers beside them
 
-// A row at its known pixels: their values and their places in the patch.
+// A row, of which only the pixels at these places are known.
 template <class T>
 struct KnownPixels {
     const T* values;
@@ -24,11 +24,12 @@ inline void sum_known(const T* tile, std::size_t m, const KnownPixels<T>& row, T
     Vec<T> sums[2 * G], norms[2 * G];
     for (int v = 0; v < 2 * G; v++) sums[v] = norms[v] = Vec<T>{};
     for (std::size_t i = 0; i < row.n; i++) {
-        const Vec<T> x = splat(row.values[i]);
-        const T* at = tile + std::size_t(row.places[i]) * 2 * lanes;
+        const std::size_t place = std::size_t(row.places[i]);
+        const Vec<T> x = splat(row.values[place]);
+        const T* at = tile + place * 2 * lanes;
 #pragma GCC unroll 8
         for (int v = 0; v < 2 * G; v++) {
-            const Vec<T> d = load(at + std::size_t(v / 2) * m * 2 * lanes + std::size_t(v % 2) * lanes);
+            const Vec<T> d = pinned(load(at + std::size_t(v / 2) * m * 2 * lanes + std::size_t(v % 2) * lanes));
             sums[v] = fma(x, d, sums[v]);
             if (Norms) norms[v] = fma(d, d, norms[v]);
         }
@@ -36,53 +37,54 @@ inline void sum_known(const T* tile, std::size_t m, const KnownPixels<T>& row, T
     take(sums, norms);
 }
 
-// Unit atoms in a weighted sum, by their rows of the Gram matrix.
-template <class T>
-struct GramSum {
-    const T* rows;
-    std::size_t padded;
-    const std::int32_t* slots;
-    const T* weights;
-    std::size_t n;
-};
-
-// The same sums without norms, for a row that is a sum of atoms at the known pixels: those over all pixels, out of the
-// Gram matrix, less those over the `rest`, whose values come negated. Cheaper where few pixels are unknown.
+// Squared norms of the atoms of G tiles where few pixels are unknown: a unit atom has 1, less what is unknown of it.
 template <int G, class T, class Take>
-inline void sum_by_gram(const T* tile, std::size_t m, const GramSum<T>& sum, const KnownPixels<T>& rest, std::size_t slot, Take take) {
-    constexpr std::size_t lanes = kLanes<T>;
-    Vec<T> sums[2 * G];
-    for (int v = 0; v < 2 * G; v++) sums[v] = Vec<T>{};
-    for (std::size_t k = 0; k < sum.n; k++) {
-        const Vec<T> weight = splat(sum.weights[k]);
-        const T* at = sum.rows + std::size_t(sum.slots[k]) * sum.padded + slot;
-#pragma GCC unroll 8
-        for (int v = 0; v < 2 * G; v++) sums[v] = fma(weight, load(at + std::size_t(v) * lanes), sums[v]);
-    }
-    for (std::size_t i = 0; i < rest.n; i++) {
-        const Vec<T> x = splat(rest.values[i]);
-        const T* at = tile + std::size_t(rest.places[i]) * 2 * lanes;
-#pragma GCC unroll 8
-        for (int v = 0; v < 2 * G; v++) sums[v] = fma(x, load(at + std::size_t(v / 2) * m * 2 * lanes + std::size_t(v % 2) * lanes), sums[v]);
-    }
-    take(sums, nullptr);
-}
-
-// The same sums where few pixels are unknown: the norm of a unit atom is 1 less what it has there.
-template <int G, class T, class Take>
-inline void sum_known_of_most(const T* tile, std::size_t m, const KnownPixels<T>& row, const std::int32_t* unknown, Take take) {
+inline void norms_of_most(const T* tile, std::size_t m, const std::int32_t* unknown, std::size_t n_unknown, Take take) {
     constexpr std::size_t lanes = kLanes<T>;
     Vec<T> norms[2 * G];
     for (int v = 0; v < 2 * G; v++) norms[v] = splat(T(1));
-    for (std::size_t i = 0; i < m - row.n; i++) {
+    for (std::size_t i = 0; i < n_unknown; i++) {
         const T* at = tile + std::size_t(unknown[i]) * 2 * lanes;
 #pragma GCC unroll 8
         for (int v = 0; v < 2 * G; v++) {
-            const Vec<T> d = load(at + std::size_t(v / 2) * m * 2 * lanes + std::size_t(v % 2) * lanes);
+            const Vec<T> d = pinned(load(at + std::size_t(v / 2) * m * 2 * lanes + std::size_t(v % 2) * lanes));
             norms[v] = fnma(d, d, norms[v]);
         }
     }
-    sum_known<G, false>(tile, m, row, [&](const Vec<T>* sums, const Vec<T>*) { take(sums, norms); });
+    take(norms);
+}
+
+// A row of the Gram matrix of whole atoms, from which products at unknown pixels and with earlier directions are taken.
+template <class T>
+struct GramRow {
+    const T *row, *atom;
+    const std::int32_t* unknown;
+    std::size_t n_unknown;
+    const T *directions, *across;  // the products of earlier directions with all atoms, and with this one
+    std::size_t stride, n;
+};
+
+// Products of the atoms of G tiles, the first of which begins at `slot`, with what is new in an atom. Cheaper than sums
+// over pixels where few are unknown.
+template <int G, class T, class Take>
+inline void take_from_gram(const T* tile, std::size_t m, const GramRow<T>& gram, std::size_t slot, Take take) {
+    constexpr std::size_t lanes = kLanes<T>;
+    Vec<T> sums[2 * G];
+#pragma GCC unroll 8
+    for (int v = 0; v < 2 * G; v++) sums[v] = load(gram.row + slot + std::size_t(v) * lanes);
+    for (std::size_t i = 0; i < gram.n_unknown; i++) {
+        const Vec<T> x = splat(gram.atom[gram.unknown[i]]);
+        const T* at = tile + std::size_t(gram.unknown[i]) * 2 * lanes;
+#pragma GCC unroll 8
+        for (int v = 0; v < 2 * G; v++) sums[v] = fnma(x, load(at + std::size_t(v / 2) * m * 2 * lanes + std::size_t(v % 2) * lanes), sums[v]);
+    }
+    for (std::size_t k = 0; k < gram.n; k++) {
+        const Vec<T> x = splat(gram.across[k]);
+        const T* at = gram.directions + k * gram.stride + slot;
+#pragma GCC unroll 8
+        for (int v = 0; v < 2 * G; v++) sums[v] = fnma(x, load(at + std::size_t(v) * lanes), sums[v]);
+    }
+    take(sums);
 }
 
 // out (padded) = the products of all atoms with a row, at its known pixels.

@@ -1,55 +1,33 @@
 // Pursuits of patches with unknown pixels. Each patch has a dictionary of its own, the atoms cut by its mask, so there is
-// no Gram matrix to share. Directions are therefore kept as pixels, known ones only, and the product of the newest one
-// with all atoms is the only long sum of a step. Where few pixels are unknown, it is shorter as a sum of rows of the Gram
-// matrix of whole atoms, less the products at unknown pixels. Some patches go step by step together, and another takes the
-// place of one that is finished: a few tiles of atoms are read from the nearest cache by all of them. What a patch
-// computes does not depend on who goes with it.
+// no Gram matrix to share. By one of two routes, atoms are multiplied by the newest direction.
+// By pixels: directions are kept as pixels, and a sum over the known ones is the only long one of a step. Some patches go
+// step by step together, and another takes the place of one that is finished: a few tiles of atoms are read from the
+// nearest cache by all of them.
+// By the Gram matrix of whole atoms, where few pixels are unknown: a row of it, less products at unknown pixels and with
+// earlier directions. These patches begin together, because their first products are a product of matrices; then each is coded alone.
+// What a patch computes does not depend on who goes with it.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "best.hpp"
 #include "matrix.hpp"
 #include "pursuit.hpp"
 
 namespace epitomes::EPITOMES_ISA {
-
-// The best atom of each lane: the one with the largest c^2 / rest, compared by multiplying. The first of equals stays.
-template <class T>
-struct BestByLane {
-    Vec<T> square{}, rest = splat(T(1));
-    Ints<T> vector = Ints<T>{} - 1;  // the slot of its first lane; -1 while there is none
-
-    void offer(Vec<T> c, Vec<T> left, std::size_t slot) {
-        const Vec<T> energy = c * c;
-        const Ints<T> better = (left > Vec<T>{}) & (energy * rest > square * left);
-        square = better ? energy : square;
-        rest = better ? left : rest;
-        vector = better ? Ints<T>{} + typename Simd<T>::Int(slot) : vector;
-    }
-    // The best of all lanes, -1 if there is none; of equals the lowest slot.
-    std::int64_t slot() const {
-        const Vec<T> scores = square / rest;
-        const T top = lane_max<T>(scores);
-        std::int64_t best = -1;
-        for (std::size_t lane = 0; lane < kLanes<T>; lane++) {
-            const std::int64_t at = std::int64_t(vector[lane]) + std::int64_t(lane);
-            best = scores[lane] == top && vector[lane] >= 0 && (best < 0 || at < best) ? at : best;
-        }
-        return best;
-    }
-};
 
 template <class T, bool LeastSquares>
 class MaskedPursuit {
    public:
     // `gram` are the rows of the Gram matrix of whole atoms, or null.
     MaskedPursuit(const Atoms<T>& atoms, const Pursuit& pursuit, const T* gram)
-        : atoms_(atoms), gram_(gram), residual_(T(pursuit.residual)), n_most_(pursuit.n_nonzero), correlations_(kTogether, atoms.padded),
-          left_(kTogether, atoms.padded), rows_(kTogether, atoms.m),
-          directions_(kTogether * n_most_, atoms.m), triangles_(kTogether, n_most_ * (n_most_ + 1) / 2), weights_(kTogether, n_most_),
-          beyond_(kTogether * n_most_, gram == nullptr ? 0 : atoms.m), sums_(kTogether * n_most_, gram == nullptr ? 0 : n_most_),
-          rest_(kTogether, atoms.m), parts_(n_most_), places_(kTogether * 2 * (atoms.m + 1)), slots_(kTogether * n_most_) {}
+        : atoms_(atoms), gram_(gram), residual_(T(pursuit.residual)), n_most_(pursuit.n_nonzero),
+          n_most_by_gram_(gram == nullptr ? 0 : n_most_ < kMostByGram ? n_most_ : kMostByGram), correlations_(kTogether, atoms.padded),
+          left_(kTogether, atoms.padded), rows_(kTogether, atoms.m), masks_(kTogether, atoms.m), directions_(kTogether * n_most_, atoms.m),
+          products_(n_most_by_gram_, atoms.padded, Filled::nothing), triangles_(kTogether, n_most_ * (n_most_ + 1) / 2),
+          weights_(kTogether, n_most_), parts_(n_most_), places_(kTogether * 2 * (atoms.m + 1)), slots_(kTogether * n_most_) {}
 
     template <class Sink>
     void run(const Rows<T>& rows, Stop stop, Sink& sink) {
@@ -70,38 +48,63 @@ class MaskedPursuit {
         std::size_t row, n_known, n_chosen;
         T energy, bound, weight;
         BestByLane<T> best;
-        const T* newest;  // what the atoms are multiplied by next: the patch itself, then each new direction
-        bool well, by_gram;  // whether directions are kept as sums of atoms, too; whether the Gram matrix makes the next products
+        const T* newest;  // by pixels: what the atoms are multiplied by next, the patch itself and then each new direction
+        bool most, by_gram;  // whether most pixels are known; whether the Gram matrix makes the next products
     };
+    enum class Step { first, first_of_most, next, next_by_gram };
 
-    // Codes rows in the order in which they are finished: the next one begins as soon as there is a place for it.
+    // Codes rows in the order in which they are finished.
     void run_some(const Rows<T>& rows) {
+        std::uint16_t order[kInOrder];
+        std::size_t n_of_most = 0, n_others = 0;
+        for (std::size_t k = 0; k < rows.n; k++) {
+            std::size_t n_known = 0;
+            for (std::size_t x = 0; x < atoms_.m; x++) n_known += rows.mask[k * atoms_.m + x] != 0;
+            codes_[k] = Code{};
+            order[3 * (atoms_.m - n_known) < n_known ? n_of_most++ : rows.n - ++n_others] = std::uint16_t(k);
+        }
+        run_these(rows, order, n_of_most, true);
+        run_these(rows, order + n_of_most, n_others, false);
+    }
+
+    // Rows of which most pixels are known begin together; of others, the next one begins as soon as there is a place for it.
+    void run_these(const Rows<T>& rows, const std::uint16_t* order, std::size_t n, bool most) {
         std::size_t places[kTogether], n_busy = 0, next = 0;
         for (std::size_t i = 0; i < kTogether; i++) places[i] = i;  // busy ones first
-        do {
-            for (; n_busy < kTogether && next < rows.n; next++) {
-                codes_[next] = Code{};
-                n_busy += std::size_t(begin(places[n_busy], next, rows));
-            }
-            over_tiles(places, n_busy);
+        while (n_busy > 0 || next < n) {
+            const bool together = most && n_busy == 0;
+            if (together) std::sort(places, places + kTogether);
+            if (together || !most)
+                for (; n_busy < kTogether && next < n; next++) n_busy += std::size_t(begin(places[n_busy], order[next], rows, most));
+            over_tiles(places, n_busy, together);
             for (std::size_t k = n_busy; k-- > 0;)
-                if (!choose(places[k])) {
+                if (!go_on(places[k])) {
                     finish(places[k]);
                     std::swap(places[k], places[--n_busy]);
                 }
-        } while (n_busy > 0 || next < rows.n);
+        }
+    }
+
+    // Chooses the next atom; or atoms, as long as the Gram matrix makes the products. False if the code is complete.
+    bool go_on(std::size_t i) {
+        while (choose(i)) {
+            if (!patches_[i].by_gram) return true;
+            over_tiles(&i, 1, false);
+        }
+        return false;
     }
 
     // Takes the known pixels of a patch; false if it needs no atoms.
-    bool begin(std::size_t i, std::size_t of, const Rows<T>& rows) {
+    bool begin(std::size_t i, std::size_t of, const Rows<T>& rows, bool most) {
         const T* row = rows.data + of * atoms_.m;
         const std::uint8_t* mask = rows.mask + of * atoms_.m;
         Patch& patch = patches_[i];
         patch = Patch{};
         patch.row = of;
-        T* values = rows_.row(i);
+        T *values = rows_.row(i), *ones = masks_.row(i);
         std::int32_t n = 0;
         for (std::size_t k = 0; k < atoms_.m; k++) {
+            ones[k] = mask[k] != 0 ? T(1) : T(0);
             values[k] = mask[k] != 0 ? row[k] : T(0);
             n += mask[k] != 0;
         }
@@ -109,17 +112,15 @@ class MaskedPursuit {
         patch.energy = dot(values, values, rows_.stride);
         patch.bound = residual_ * (T(n) / T(atoms_.m));
         if (n == 0 || !(patch.energy > patch.bound)) return false;
-        // Known pixels move to the front. Masks cannot be guessed, so there is no branch.
         std::int32_t *known = known_of(i), *unknown = unknown_of(i);
         std::size_t n_known = 0;
-        for (std::size_t k = 0; k < atoms_.m; k++) {
-            values[n_known] = values[k];
+        for (std::size_t k = 0; k < atoms_.m; k++) {  // masks cannot be guessed, so there is no branch
             known[n_known] = unknown[k - n_known] = std::int32_t(k);
             n_known += std::size_t(mask[k] != 0);
         }
-        std::memset(static_cast<void*>(values + n_known), 0, (rows_.stride - n_known) * sizeof(T));
         patch.newest = values;
-        patch.well = gram_ != nullptr && 3 * (atoms_.m - n_known) < n_known;  // few are unknown
+        patch.most = most;
+        patch.by_gram = most && gram_ != nullptr;
         return true;
     }
 
@@ -132,111 +133,139 @@ class MaskedPursuit {
         const std::int64_t found = patch.best.slot();
         if (found < 0) return false;
         const std::size_t slot = std::size_t(found), n = patch.n_chosen;
-        T* fresh = directions_.row(i * n_most_ + n);
-        T* across = triangles_.row(i) + n * (n + 1) / 2;
-        const T* atom = atoms_.unit.data() + slot * atoms_.m;
-        const std::int32_t* places = known_of(i);
-        const std::size_t n_known = patch.n_known, wide = round_up(n_known, kLanes<T>);
-        for (std::size_t k = 0; k < n_known; k++) fresh[k] = atom[places[k]];
-        for (std::size_t k = n_known; k < wide; k++) fresh[k] = 0;
-        const T norm = std::sqrt(dot(fresh, fresh, wide)), longer = 1 / norm;
-        for (std::size_t k = 0; k < wide; k++) fresh[k] *= longer;
-        for (std::size_t k = 0; k < n; k++) across[k] = 0;
-        T pivot = 1;
-        for (int turn = 0; turn < 2 && (turn == 0 || pivot < T(0.25)); turn++) {  // once more takes off what rounding left
-            dots(fresh, directions_.row(i * n_most_), directions_.stride, n, wide, parts_.data());
-            for (std::size_t k = 0; k < n; k++) across[k] += parts_[k];
-            Vec<T> squares{};
-            for (std::size_t x = 0; x < wide; x += kLanes<T>) {
-                Vec<T> rest = load(fresh + x);
-                for (std::size_t k = 0; k < n; k++) rest = fnma(splat(parts_[k]), load(directions_.row(i * n_most_ + k) + x), rest);
-                store(fresh + x, rest);
-                squares = fma(rest, rest, squares);
-            }
-            pivot = lane_sum<T>(squares);
+        if (patch.by_gram && !add_by_gram(i, slot)) {
+            patch.by_gram = false;
+            for (std::size_t k = 0; k < n; k++) add_by_pixels(i, k, std::size_t(slots_[i * n_most_ + k]));
         }
-        if (!(pivot > kDependent<T>)) return false;
-        const T inverse = T(1) / std::sqrt(pivot);
-        for (std::size_t k = 0; k < n_known; k++) fresh[k] *= inverse;
-        patch.well = patch.well && pivot > T(kWellPosed);
-        patch.by_gram = patch.well && atoms_.m - n_known + n + 1 + kGramCosts < n_known;
-        if (patch.well) extend(i, atom, inverse, longer, across);
-        patch.weight = dot(rows_.row(i), fresh, wide);
-        across[n] = inverse / norm;
-        for (std::size_t k = 0; k < n; k++) across[k] *= norm;
-        weights_.row(i)[n] = patch.weight;
+        if (!patch.by_gram && !add_by_pixels(i, n, slot)) return false;
         slots_[i * n_most_ + n] = std::int32_t(slot);
         patch.energy -= patch.weight * patch.weight;
-        patch.newest = fresh;
         patch.best = BestByLane<T>();
         patch.n_chosen++;
         return patch.n_chosen < n_most_ && patch.energy > patch.bound;
     }
 
-    // The newest direction as a sum of atoms, and what that sum is at unknown pixels.
-    void extend(std::size_t i, const T* atom, T inverse, T longer, const T* across) {
-        const Patch& patch = patches_[i];
-        const std::size_t n = patch.n_chosen, first = i * n_most_, n_unknown = atoms_.m - patch.n_known;
+    // The direction that an atom adds, from its products with the others; false if they are not good enough.
+    bool add_by_gram(std::size_t i, std::size_t slot) {
+        Patch& patch = patches_[i];
+        const std::size_t n = patch.n_chosen, n_unknown = atoms_.m - patch.n_known;
+        if (n == n_most_by_gram_) return false;
+        const T* atom = atoms_.unit.data() + slot * atoms_.m;
         const std::int32_t* unknown = unknown_of(i);
-        T *mine = sums_.row(first + n), *beyond = beyond_.row(first + n), *rest = rest_.row(i);
-        for (std::size_t l = 0; l < n; l++) mine[l] = 0;
-        for (std::size_t k = 0; k < n_unknown; k++) beyond[k] = atom[unknown[k]] * longer;
+        T square = 1;
+        for (std::size_t k = 0; k < n_unknown; k++) square -= atom[unknown[k]] * atom[unknown[k]];
+        T *across = triangles_.row(i) + n * (n + 1) / 2, pivot = square;
         for (std::size_t k = 0; k < n; k++) {
-            const T *other = sums_.row(first + k), *there = beyond_.row(first + k);
-            for (std::size_t l = 0; l <= k; l++) mine[l] -= across[k] * other[l];
-            for (std::size_t l = 0; l < n_unknown; l++) beyond[l] -= across[k] * there[l];
+            across[k] = products_.row(k)[slot];
+            pivot -= across[k] * across[k];
         }
-        for (std::size_t l = 0; l < n; l++) mine[l] *= inverse;
-        mine[n] = inverse * longer;
-        for (std::size_t k = 0; k < n_unknown; k++) rest[k] = -(beyond[k] *= inverse);
+        if (!(pivot > T(kWellPosed) * square)) return false;
+        across[n] = 1 / std::sqrt(pivot);
+        weights_.row(i)[n] = patch.weight = correlations_.row(i)[slot] * across[n];
+        return true;
     }
 
-    void over_tiles(const std::size_t* places, std::size_t n) {
-        const std::size_t n_tiles = atoms_.padded / (2 * kLanes<T>);
-        std::size_t t = 0;
-        for (; t + kTilesAtOnce <= n_tiles; t += kTilesAtOnce)
-            for (std::size_t k = 0; k < n; k++) over_some_tiles<kTilesAtOnce, kTilesWithNorms>(places[k], t);
-        for (; t < n_tiles; t++)
-            for (std::size_t k = 0; k < n; k++) over_some_tiles<1, 1>(places[k], t);
+    // The same from its pixels; false if it is in the span of the others.
+    bool add_by_pixels(std::size_t i, std::size_t n, std::size_t slot) {
+        Patch& patch = patches_[i];
+        T* fresh = directions_.row(i * n_most_ + n);
+        T* across = triangles_.row(i) + n * (n + 1) / 2;
+        const T *atom = atoms_.unit.data() + slot * atoms_.m, *ones = masks_.row(i);
+        const std::size_t wide = directions_.stride;
+        std::memcpy(fresh, atom, atoms_.m * sizeof(T));
+        for (std::size_t x = 0; x < wide; x += kLanes<T>) store(fresh + x, load(fresh + x) * load(ones + x));
+        const T norm = std::sqrt(dot(fresh, fresh, wide)), longer = 1 / norm;
+        scale(fresh, longer, wide);
+        const T pivot = take_off(fresh, directions_.row(i * n_most_), wide, n, across, parts_.data());
+        if (!(pivot > kDependent<T>)) return false;
+        const T inverse = T(1) / std::sqrt(pivot);
+        scale(fresh, inverse, wide);
+        across[n] = inverse * longer;
+        for (std::size_t k = 0; k < n; k++) across[k] *= norm;
+        weights_.row(i)[n] = patch.weight = dot(rows_.row(i), fresh, wide);
+        patch.newest = fresh;
+        return true;
+    }
+
+    // First products of patches that begin together, in the first places, are those of their rows with zeros at unknown pixels.
+    void over_tiles(const std::size_t* places, std::size_t n, bool together) {
+        constexpr std::size_t tile = 2 * kLanes<T>;
+        const std::size_t n_tiles = atoms_.padded / tile;
+        const T* rows[kTogether];
+        for (std::size_t i = 0; i < kTogether; i++) rows[i] = rows_.row(i);
+        for (std::size_t t = 0, end; t < n_tiles; t = end) {
+            end = t + kTilesAtOnce <= n_tiles ? t + kTilesAtOnce : t + 1;
+            for (std::size_t u = t; u < end && together; u++)
+                correlate_tile(rows, n, atoms_.m, atoms_.packed.data() + u * tile * atoms_.m, correlations_.row(0) + u * tile, correlations_.stride);
+            for (std::size_t k = 0; k < n; k++)
+                end == t + 1 ? over_some_tiles<1, 1>(places[k], t) : over_some_tiles<kTilesAtOnce, kTilesWithNorms>(places[k], t);
+        }
     }
     template <int G, int WithNorms>
     void over_some_tiles(std::size_t i, std::size_t t) {
         static_assert(G % WithNorms == 0);
-        if (patches_[i].n_chosen > 0) return pass<G, false>(i, 2 * t * kLanes<T>);
-        for (std::size_t k = 0; k < G; k += WithNorms) pass<WithNorms, true>(i, 2 * (t + k) * kLanes<T>);
+        const Patch& patch = patches_[i];
+        const std::size_t slot = 2 * t * kLanes<T>;
+        if (patch.n_chosen > 0) return patch.by_gram ? pass<G, Step::next_by_gram>(i, slot) : pass<G, Step::next>(i, slot);
+        if (patch.most) return pass<G, Step::first_of_most>(i, slot);
+        for (std::size_t k = 0; k < G; k += WithNorms) pass<WithNorms, Step::first>(i, slot + 2 * k * kLanes<T>);
     }
 
     // The atoms of G tiles: correlations with the patch, what is left of the atoms' norms, and the best atom among them. Not
     // inlined: there would not be enough registers.
-    template <int G, bool First>
+    template <int G, Step S>
     __attribute__((noinline)) void pass(std::size_t i, std::size_t slot) {
         constexpr std::size_t lanes = kLanes<T>;
         Patch& patch = patches_[i];
         T *correlations = correlations_.row(i) + slot, *left = left_.row(i) + slot;
-        const KnownPixels<T> row{patch.newest, known_of(i), patch.n_known};
         const T* tile = atoms_.packed.data() + slot * atoms_.m;
-        const std::size_t n_unknown = atoms_.m - patch.n_known;
-        const Vec<T> weight = splat(patch.weight);
+        const std::size_t n_unknown = atoms_.m - patch.n_known, n = patch.n_chosen;
         BestByLane<T> best = patch.best;
-        const auto take = [&](const Vec<T>* products, const Vec<T>* norms) {
-#pragma GCC unroll 8
-            for (std::size_t v = 0; v < 2 * G; v++) {
-                T *c_at = correlations + v * lanes, *left_at = left + v * lanes;
-                const Vec<T> c = First ? products[v] : fnma(weight, products[v], load(c_at));
-                Vec<T> rest = First ? usable(norms[v]) : load(left_at);
-                if (!First && LeastSquares) rest = fnma(products[v], products[v], rest);
-                store(c_at, c);
-                if (First || LeastSquares) store(left_at, rest);
-                best.offer(c, rest, slot + v * lanes);
-            }
+        const auto begin = [&](std::size_t v, Vec<T> c, Vec<T> norm) {
+            const Vec<T> rest = usable(norm);
+            store(left + v * lanes, rest);
+            best.offer(c, rest, slot + v * lanes);
         };
-        if (First && 2 * n_unknown < patch.n_known) {
-            sum_known_of_most<G>(tile, atoms_.m, row, unknown_of(i), take);
-        } else if (!First && patch.by_gram) {
-            const GramSum<T> sum{gram_, atoms_.padded, slots_.data() + i * n_most_, sums_.row(i * n_most_ + patch.n_chosen - 1), patch.n_chosen};
-            sum_by_gram<G>(tile, atoms_.m, sum, {rest_.row(i), unknown_of(i), n_unknown}, slot, take);
+        const Vec<T> weight = splat(patch.weight);
+        const auto go_on = [&](std::size_t v, Vec<T> product) {
+            const Vec<T> c = fnma(weight, product, load(correlations + v * lanes));
+            Vec<T> rest = load(left + v * lanes);
+            if (LeastSquares) store(left + v * lanes, rest = fnma(product, product, rest));
+            store(correlations + v * lanes, c);
+            best.offer(c, rest, slot + v * lanes);
+        };
+        if constexpr (S == Step::first_of_most) {
+            norms_of_most<G>(tile, atoms_.m, unknown_of(i), n_unknown, [&](const Vec<T>* norms) {
+#pragma GCC unroll 8
+                for (std::size_t v = 0; v < 2 * G; v++) begin(v, load(correlations + v * lanes), norms[v]);
+            });
+        } else if constexpr (S == Step::next_by_gram) {
+            const T *across = triangles_.row(i) + (n - 1) * n / 2, *base = products_.row(0);
+            const std::size_t chosen = std::size_t(slots_[i * n_most_ + n - 1]);
+            const GramRow<T> gram{gram_ + chosen * atoms_.padded, atoms_.unit.data() + chosen * atoms_.m, unknown_of(i), n_unknown,
+                                  base, across, products_.stride, n - 1};
+            T* fresh = products_.row(n - 1) + slot;
+            const Vec<T> scale = splat(across[n - 1]);
+            take_from_gram<G>(tile, atoms_.m, gram, slot, [&](const Vec<T>* sums) {
+#pragma GCC unroll 8
+                for (std::size_t v = 0; v < 2 * G; v++) {
+                    const Vec<T> product = sums[v] * scale;
+                    store(fresh + v * lanes, product);
+                    go_on(v, product);
+                }
+            });
         } else {
-            sum_known<G, First>(tile, atoms_.m, row, take);
+            sum_known<G, S == Step::first>(tile, atoms_.m, KnownPixels<T>{patch.newest, known_of(i), patch.n_known}, [&](const Vec<T>* sums, const Vec<T>* norms) {
+#pragma GCC unroll 8
+                for (std::size_t v = 0; v < 2 * G; v++) {
+                    if (S == Step::first) {
+                        store(correlations + v * lanes, sums[v]);
+                        begin(v, sums[v], norms[v]);
+                    } else {
+                        go_on(v, sums[v]);
+                    }
+                }
+            });
         }
         patch.best = best;
     }
@@ -261,19 +290,20 @@ class MaskedPursuit {
         }
     }
 
-    static constexpr double kWellPosed = 1e-2;     // squared norm of a new direction: below it, sums of atoms cancel
-    static constexpr std::size_t kGramCosts = 2;   // pixels whose products take as long as the beginning of a sum by the Gram matrix
-    static constexpr std::size_t kTogether = 16;   // patches, whose correlations stay in the second-level cache
+    static constexpr double kWellPosed = 1e-2;     // share of an atom that is new: below it, differences of products cancel
+    static constexpr std::size_t kMostByGram = 24; // atoms, whose products with all others stay in the second-level cache
+    static constexpr std::size_t kTogether = 12;   // patches, whose correlations stay there too
     static constexpr std::size_t kInOrder = 256;   // patches, after which all are finished
 
     const Atoms<T>& atoms_;
     const T* gram_;
     T residual_;
-    std::size_t n_most_;
+    std::size_t n_most_, n_most_by_gram_;
     Patch patches_[kTogether];
     Code codes_[kInOrder];
-    Matrix<T> correlations_, left_, rows_, directions_, triangles_, weights_;
-    Matrix<T> beyond_, sums_, rest_;  // directions at unknown pixels, as sums of atoms, and the newest one, negated, at unknown pixels
+    Matrix<T> correlations_, left_, rows_, masks_;
+    Matrix<T> directions_, products_;  // as pixels, and their products with all atoms
+    Matrix<T> triangles_, weights_;
     Buffer<T> parts_;
     Buffer<std::int32_t> places_, slots_;
     Growing<std::int32_t> found_;  // finished codes

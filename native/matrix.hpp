@@ -39,10 +39,37 @@ inline void dots(const T* x, const T* rows, std::size_t stride, std::size_t n_ro
     for (; i < n_rows; i++) some_dots<1>(x, rows + i * stride, stride, n, out + i);
 }
 
+template <class T>
+inline void scale(T* x, T factor, std::size_t n) {
+    for (std::size_t k = 0; k < n; k += kLanes<T>) store(x + k, load(x + k) * splat(factor));
+}
+
+// Takes orthonormal rows off a unit vector x: `across` receives its products with them, and the squared norm that is left
+// is returned. `parts` is scratch.
+template <class T>
+inline T take_off(T* x, const T* rows, std::size_t stride, std::size_t n_rows, T* across, T* parts) {
+    T square = 1;
+    for (std::size_t i = 0; i < n_rows; i++) across[i] = 0;
+    for (int turn = 0; turn < 2 && (turn == 0 || square < T(0.25)); turn++) {  // once more takes off what rounding left
+        dots(x, rows, stride, n_rows, stride, parts);
+        for (std::size_t i = 0; i < n_rows; i++) across[i] += parts[i];
+        Vec<T> squares{};
+        for (std::size_t k = 0; k < stride; k += kLanes<T>) {
+            Vec<T> rest = load(x + k);
+            for (std::size_t i = 0; i < n_rows; i++) rest = fnma(splat(parts[i]), load(rows + i * stride + k), rest);
+            store(x + k, rest);
+            squares = fma(rest, rest, squares);
+        }
+        square = lane_sum<T>(squares);
+    }
+    return square;
+}
+
 // A matrix with rows of whole vectors, of which any number may be in use.
 template <class T>
 struct Matrix {
-    Matrix(std::size_t rows, std::size_t most_columns) : stride(round_up(most_columns, kLanes<T>)), data(rows * stride) {}
+    Matrix(std::size_t rows, std::size_t most_columns, Filled filled = Filled::zeros)
+        : stride(round_up(most_columns, kLanes<T>)), data(rows * stride, filled) {}
     T* row(std::size_t i) { return data.data() + i * stride; }
     const T* row(std::size_t i) const { return data.data() + i * stride; }
 

@@ -111,4 +111,15 @@ def test_what_is_refused(noisy: Path, mask: Path, tmp_path: Path, run: Run) -> N
     ):
         got, _, err = run("inpaint", *words)
         assert got == code and text in err, err
+        bad = {whole, none, small} & set(words)
+        assert all(f"  try: epitomes info {each}" in err for each in bad), err
     assert not goal.exists()
+
+
+def test_a_mask_of_every_pixel_is_refused_for_noisy_images_too(noisy: Path, tmp_path: Path, run: Run) -> None:
+    write(tmp_path / "clip.npy", np.stack([read(noisy).pixels] * 3))
+    write(tmp_path / "all.npy", np.ones((3, 48, 48), np.uint8))
+    for sigma in ("0", "10"):
+        words = "--mask", tmp_path / "all.npy", "-o", tmp_path / "a.npy", "--sigma", sigma
+        code, _, err = run("inpaint", tmp_path / "clip.npy", *words)
+        assert code == 3 and "no pixel of the mask is 0" in err and f"try: epitomes info {tmp_path / 'all.npy'}" in err

@@ -49,10 +49,12 @@ class CommandLine:
         return CommandLine((command, str(file), *(word for word in rest if word not in named)))
 
     def remedy(self, error: Exception) -> str:
-        """Return the command that works where this one failed; "" if none is known."""
+        """Return the command that works where this one failed, or shows why it did; "" if none is known."""
         if (context := getattr(error, "ctx", None)) is not None:  # a usage error found by typer
             return f"{context.command_path} --help"
         found = error if isinstance(error, CommandError) else explained(error)
+        if found.instead:
+            return str(CommandLine(found.instead))
         name, *value = found.options or ("",)
         return str(self.adding(name, *value)) if name else ""
 

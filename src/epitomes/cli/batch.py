@@ -205,7 +205,7 @@ def _of_file(file: Path, error: Exception) -> CommandError:
     refused = found.code == USAGE and isinstance(error, ValueError)
     known = str(file) in str(found) or str(found).startswith("--")
     message = str(found) if known else f"{file}: {found}"
-    return CommandError(INPUT if refused else found.code, message, *found.options)
+    return CommandError(INPUT if refused else found.code, message, *found.options, instead=found.instead)
 
 
 def _require_suffix(suffix: str | None) -> None:

@@ -29,12 +29,13 @@ CODES = {
 
 
 class CommandError(Exception):
-    """An error with its exit code, and the options that would make the command work."""
+    """An error with its exit code, and the options that would make the command work, or another command that helps."""
 
-    def __init__(self, code: int, message: str, *options: str) -> None:
+    def __init__(self, code: int, message: str, *options: str, instead: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.code = code
         self.options = options  # name, or name and value; empty: no single option helps
+        self.instead = instead  # words of another command, such as one that shows what is wrong with a file
 
 
 def usage(message: str, *options: str) -> CommandError:

@@ -239,15 +239,21 @@ class Job:
             try:
                 found.append(as_mask(self.mask, picture.layout, planes=picture.spatial == 3 and not self.single))
             except ValueError as error:
-                raise CommandError(INPUT, f"{self.mask_file}: {error}") from None
+                raise self._mask_error(str(error)) from None
         if self.frames is not None:
             found.append(self._whole_frames(file, picture, self.frames))
         missing = functools.reduce(operator.or_, found) if found else None
         if self.sigma == 0 and (missing is None or not missing.any()):
             if self.mask is None:
                 raise CommandError(INPUT, f"{file}: no value is NaN: name the missing pixels", "--mask", "mask.png")
-            raise CommandError(INPUT, f"{self.mask_file}: the mask is 0 everywhere, so no pixel is missing")
+            raise self._mask_error("the mask is 0 everywhere, so no pixel is missing")
+        if self.mask is not None and self.mask.all():
+            raise self._mask_error("no pixel of the mask is 0, so every pixel is missing")
         return missing
+
+    def _mask_error(self, words: str) -> CommandError:
+        """A mask that cannot be used, and the command that shows what it holds."""
+        return CommandError(INPUT, f"{self.mask_file}: {words}", instead=("info", str(self.mask_file)))
 
     def _whole_frames(self, file: Path, picture: Picture, frames: list[str]) -> NDArray[np.bool_]:
         """A mask of the frames that the options name."""

@@ -8,7 +8,14 @@ from scipy.ndimage import gaussian_filter
 
 from epitomes.groups._bands import Box
 from epitomes.groups.matching import Reference
-from epitomes.restoration.non_local.volumes.motion import BLOCK, ON_PILOTS, Motion, find_motion, follow
+from epitomes.restoration.non_local.volumes.motion import (
+    BLOCK,
+    ON_PILOTS,
+    Motion,
+    Squares,
+    find_motion,
+    follow,
+)
 
 
 @pytest.fixture
@@ -32,6 +39,18 @@ def test_a_shift_is_found(scene: np.ndarray, shift: tuple[int, int], rng: np.ran
 def test_noise_does_not_move(rng: np.random.Generator) -> None:
     flat = 0.2 * rng.standard_normal((2, 64, 64)).astype(np.float32)
     assert np.mean(find_motion(*flat, ON_PILOTS).shift == 0) > 0.9
+
+
+def test_blocks_without_texture_move_like_their_neighbours(scene: np.ndarray, rng: np.random.Generator) -> None:
+    scene[50:66, 48:72] = scene[50:66, 48:72].mean()
+    plane, other = scene[20:100, 20:108], scene[16:96, 15:103]
+    noise = 0.3 * rng.standard_normal((2, *plane.shape)).astype(np.float32)
+    alone, together = (
+        find_motion(plane + noise[0], other + noise[1], Squares(8, 0.003, unlike)).shift[:, 4:6, 4:6]
+        for unlike in (0.0, 0.1)
+    )
+    right = [np.mean((found[0] == 4) & (found[1] == 5)) for found in (alone, together)]
+    assert right[0] <= 0.5 and right[1] == 1
 
 
 def test_planes_smaller_than_a_block(rng: np.random.Generator) -> None:

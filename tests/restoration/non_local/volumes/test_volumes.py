@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -87,7 +88,9 @@ def test_arrangements_are_chosen_on_held_out_noise(rng: np.random.Generator) -> 
     tried = partial(attempt, preset="balanced", threads=1)
     for clean in (solid((14, 48, 48), rng), panned(12, 48, 7, rng)):
         volume = noisy(clean, rng)
-        errors = {each.name: error(tried(volume, SIGMA, arrangement=each), clean) for each in ARRANGEMENTS.values()}
+        errors = {
+            each.name: error(list(tried(volume, SIGMA, arrangement=each))[-1], clean) for each in ARRANGEMENTS.values()
+        }
         assert errors[chosen(volume, SIGMA, "auto", None, "balanced", 0, 1).name] < 1.03 * min(errors.values())
     assert errors["aligned"] < 0.95 * min(errors["flat"], errors["wide"])
     restored = restore(noisy(panned(8, 56, 7, rng), rng), SIGMA, preset="balanced")
@@ -100,10 +103,10 @@ def test_held_out_noise_judges_attempts(rng: np.random.Generator) -> None:
     tiles = [noisy(clean, rng) for _ in range(3)]
     calls = [0, 0, 0]
 
-    def tried(k: int, tile: Floats, sigma: float) -> Floats:
+    def tried(k: int, tile: Floats, sigma: float) -> list[Floats]:
         assert sigma == pytest.approx(SIGMA * np.hypot(1, SHARE))
         calls[k] += 1
-        return clean + (0.02 * (2 - k), 0.01, 3.0)[k] * (tile - clean)
+        return [clean + (0.02 * (2 - k), 0.01, 3.0)[k] * (tile - clean)]
 
     assert best_of(tiles, SIGMA, [partial(tried, k) for k in range(3)], 0) == 1
     assert calls[2] == 1 and calls[0] == calls[1] == 3
@@ -112,8 +115,23 @@ def test_held_out_noise_judges_attempts(rng: np.random.Generator) -> None:
 def test_noise_with_the_seed_of_the_trial_does_not_deceive_it(rng: np.random.Generator) -> None:
     clean = solid((4, 24, 24), rng)
     tile = clean + SIGMA * np.random.default_rng(0).standard_normal(clean.shape)
-    attempts = [lambda tile, sigma: clean, lambda tile, sigma: clean + 0.5 * (tile - clean)]
+    attempts = [lambda tile, sigma: [clean], lambda tile, sigma: [clean + 0.5 * (tile - clean)]]
     assert best_of([tile], SIGMA, attempts, 0) == 0
+
+
+def test_attempts_that_are_far_worse_have_one_stage(rng: np.random.Generator) -> None:
+    """Others may be better in the end."""
+    clean = solid((4, 24, 24), rng)
+    stages = [[0.2, 0.1], [0.2, 0.01], [3.0, 0.0]]
+    seen: list[int] = []
+
+    def tried(k: int, tile: Floats, sigma: float) -> Iterator[Floats]:
+        for share in stages[k]:
+            seen.append(k)
+            yield clean + share * (tile - clean)
+
+    assert best_of([noisy(clean, rng)], SIGMA, [partial(tried, k) for k in range(3)], 0) == 1
+    assert seen == [0, 1, 2, 0, 1]
 
 
 def test_spacing_narrows_the_choice() -> None:

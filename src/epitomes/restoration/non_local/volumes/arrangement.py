@@ -3,7 +3,8 @@
 Volumes and still scenes call for deep patches. Where things move, or planes lie far apart, flat ones are better. Which
 it is cannot be read off the file, so all are tried on tiles and judged by held-out noise: with the noisy volume y of
 noise level 1 and more noise n, `y + n / 2` is denoised and compared with `y - 2 n`, whose noise is independent of it.
-Patches hardly overlap there: the ranking is the same, in less time. Those that are surely worse drop out on the way.
+Patches hardly overlap there: the ranking is the same, in less time. Those that are surely worse drop out on the way,
+after a tile or after a stage.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ RELATED = 0.35  # correlation of details, below which planes have nothing in com
 FAINT = 0.1  # power of details, in variances of the noise, below which it does not matter
 SURE = 1.0  # standard errors by which another arrangement than the first must be better
 WORSE = 2.0  # standard errors by which an arrangement is worse that drops out
+FAR_WORSE = 3.0  # the same on one tile, after any stage: after the first one, motion is underrated
 REACH = 6.0  # pixels: of groups where the distance of planes is known
 APART = 1.75  # distance of planes over that of pixels, from which planes lie far apart
 
@@ -86,7 +88,7 @@ ALIGNED = Arrangement(
 )
 ARRANGEMENTS = {each.name: each for each in (DEEP, STILL, FLAT, WIDE, ALIGNED)}
 
-Try = Callable[[Array, float], Array]  # an estimate of a noisy tile with noise of some level
+Try = Callable[[Array, float], Iterable[Array]]  # estimates of a noisy tile with noise of some level, stage by stage
 
 
 def candidates(spacing: float | None) -> list[Arrangement]:
@@ -113,7 +115,10 @@ def best_of(
     sure: float = 0.0,
     advance: Callable[[], None] = lambda: None,
 ) -> int:
-    """Which attempt has the least error on held-out noise; the first if that is not worse by `sure` standard errors."""
+    """Which attempt has the least error on held-out noise; the first if that is not worse by `sure` standard errors.
+
+    All attempts have the same number of stages.
+    """
     # Other numbers than those of simulated noise with the same seed, on which the trial would be deceived.
     rng, left = np.random.default_rng((seed, TRIAL)), list(range(len(attempts)))
     # Sums of the differences between the squared errors of every two attempts, and of the squares of these.
@@ -122,10 +127,13 @@ def best_of(
     for tile in tiles:
         extra = rng.standard_normal(tile.shape) * sigma
         noisier, other = tile + SHARE * extra, tile - extra / SHARE
-        errors = {}
-        for k in left:
-            errors[k] = np.square(attempts[k](noisier, sigma * float(np.hypot(1, SHARE))) - other)
+        stages = {k: iter(attempts[k](noisier, sigma * float(np.hypot(1, SHARE)))) for k in left}
+        errors: dict[int, Array] = {}
+        while found := {k: np.square(each - other) for k in left if (each := next(stages[k], None)) is not None}:
             advance()
+            errors, left = found, _close(found)
+            if len(left) == 1:
+                break
         for i, j in product(left, left):
             more = errors[i] - errors[j]
             sums[i, j], squares[i, j] = sums[i, j] + more.sum(), squares[i, j] + np.square(more).sum()
@@ -133,7 +141,14 @@ def best_of(
         left = [k for k in left if sums[k, best] <= WORSE * np.sqrt(squares[k, best])]
         if len(left) == 1:
             break
-    return best if sums[0, best] > sure * np.sqrt(squares[0, best]) else 0
+    return best if 0 not in left or sums[0, best] > sure * np.sqrt(squares[0, best]) else 0
+
+
+def _close(errors: dict[int, Array]) -> list[int]:
+    """Attempts that are not far worse than the best one."""
+    best = min(errors.values(), key=np.sum)
+    more = {k: each - best for k, each in errors.items()}
+    return [k for k, each in more.items() if each.sum() <= FAR_WORSE * np.sqrt(np.square(each).sum())]
 
 
 def related(image: Array, sigma: float) -> bool:

@@ -35,6 +35,7 @@ from epitomes.restoration.non_local.volumes.pilot import LINES as PILOT_LINES
 from epitomes.restoration.non_local.volumes.pilot import STEP as PILOT_STEP
 from epitomes.restoration.non_local.volumes.pilot import piloted
 from epitomes.restoration.non_local.volumes.stages import AtomsStage, FeedbackStage, LowRankStage, Search
+from epitomes.restoration.non_local.volumes.steady import steadied
 from epitomes.restoration.non_local.volumes.stream import Plane, Stage, Triple, fitting, run_stage
 from epitomes.restoration.whole_image import Support
 
@@ -43,6 +44,7 @@ HURRIED = 1  # tiles on which arrangements are tried for "fast"
 ATTEMPT_COST = 1.8  # of an arrangement that is tried, per voxel and relative to a stage
 N_STAGES = {"fast": 1.0, "balanced": 2.0, "best": 3.6}  # in units of their cost
 MOST_KEPT = 0.5  # share of the estimate before atoms
+COMPARED = ON_PILOTS, ON_ESTIMATES  # for motion, before the first stages
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,8 @@ def chosen(
     attempts = [partial(attempt, arrangement=each, preset=preset, threads=threads) for each in among]
     if len(among) == 1:
         return among[0]
-    tiles, total, done = tried_on(image, _most(preset)), len(among) * n_tried(shape_of(image), _most(preset)), 0
+    tiles, done = tried_on(image, _most(preset)), 0
+    total = n_tried(shape_of(image), _most(preset)) * _n_tried_stages(preset)
 
     def advance() -> None:
         nonlocal done
@@ -138,7 +141,8 @@ def trial_share(shape: Triple, planes: str, spacing: float | None, preset: str) 
     if n == 1:
         return 0.0
     voxels = np.prod(np.minimum(shape, TILE)) * (1 + n_tried(shape, _most(preset))) / 2  # the second may be spared
-    trial = ATTEMPT_COST * n * (PILOT_COST + (1 if preset == "fast" else 2)) * voxels / np.prod(shape)
+    per_voxel = PILOT_COST + (1 + _n_tried_stages(preset)) / 2  # as may the second stage
+    trial = ATTEMPT_COST * n * per_voxel * voxels / np.prod(shape)
     return float(trial / (trial + PILOT_COST + N_STAGES[preset]))
 
 
@@ -149,6 +153,10 @@ def named(planes: str, spacing: float | None) -> list[Arrangement]:
 
 def _most(preset: str) -> int:
     return HURRIED if preset == "fast" else MOST
+
+
+def _n_tried_stages(preset: str) -> int:
+    return 1 if preset == "fast" else 2
 
 
 def measured(image: Array, sigma: float, arrangement: Arrangement) -> Whole:
@@ -209,8 +217,8 @@ def support_of_stages(preset: str, whole: Whole, epitome: Epitome | None) -> Sup
 def trial_stages(preset: str, whole: Whole, shape: Triple) -> list[Stage]:
     """The first stages of a preset, with patches that hardly overlap."""
     search = whole.arrangement.search.fitted(whole.contrast).within(shape).sparse()
-    first = LowRankStage(search=search)
-    return [first] if preset == "fast" else [first, FeedbackStage(search=search)]
+    stages: list[Stage] = [LowRankStage(search=search), FeedbackStage(search=search)]
+    return stages[: _n_tried_stages(preset)]
 
 
 def noisy_planes(image: Array, sigma: float, whole: Whole) -> Iterator[Slice]:
@@ -227,15 +235,27 @@ def stream(
     advance: Callable[[float], None],
 ) -> Iterator[Plane]:
     """The planes of a volume after all stages, one after another."""
-    patch, aligned = whole.arrangement.pilot, whole.arrangement.aligned
-    planes = piloted(noisy, shape, patch, threads, partial(_told, advance, PILOT_COST))
-    if aligned:
-        planes = moving(planes, ON_PILOTS)
+    planes = piloted(noisy, shape, whole.arrangement.pilot, threads, partial(_told, advance, PILOT_COST))
     for number, stage in enumerate(stages):
-        planes = run_stage(stage, planes, shape, whole.contrast, threads, partial(_told, advance, stage.cost))
-        if aligned and number == 0 and len(stages) > 1:
-            planes = moving(planes, ON_ESTIMATES)
-    return planes
+        planes = improved(planes, number, stage, shape, whole, threads, partial(_told, advance, stage.cost))
+    return steadied(planes, whole.contrast) if whole.arrangement.aligned else planes
+
+
+def improved(
+    planes: Iterator[Plane],
+    number: int,
+    stage: Stage,
+    shape: Triple,
+    whole: Whole,
+    threads: int | None,
+    advance: Callable[[float], None],
+) -> Iterator[Plane]:
+    """The planes of a volume after a stage; motion is looked for before the first two."""
+    if whole.arrangement.aligned and number < len(COMPARED):
+        planes = moving(planes, COMPARED[number])
+        if number:  # pilots are only for matching
+            planes = steadied(planes, whole.contrast)
+    return run_stage(stage, planes, shape, whole.contrast, threads, advance)
 
 
 def moving(planes: Iterator[Plane], squares: Squares) -> Iterator[Plane]:
@@ -274,13 +294,17 @@ def _told(advance: Callable[[float], None], cost: float, share: float) -> None:
     advance(cost * share)
 
 
-def attempt(image: Array, sigma: float, *, arrangement: Arrangement, preset: str, threads: int | None) -> Array:
-    """What the trial of an arrangement does: the first stages, with patches that hardly overlap."""
-    whole = measured(image, sigma, arrangement)
-    stages = trial_stages(preset, whole, shape_of(image))
-    planes = stream(noisy_planes(image, sigma, whole), shape_of(image), whole, stages, threads, lambda share: None)
-    slices = [
-        from_planar(plane.current[:, None], whole.mean, sigma, whole.turn, image.shape[1:], np.float64)
-        for plane in planes
-    ]
-    return np.stack(slices)
+def attempt(
+    image: Array, sigma: float, *, arrangement: Arrangement, preset: str, threads: int | None
+) -> Iterator[Array]:
+    """What the trial of an arrangement does: the first stages, with patches that hardly overlap, one after another."""
+    whole, shape = measured(image, sigma, arrangement), shape_of(image)
+    planes = piloted(noisy_planes(image, sigma, whole), shape, arrangement.pilot, threads, lambda share: None)
+    for number, stage in enumerate(trial_stages(preset, whole, shape)):
+        held = list(improved(planes, number, stage, shape, whole, threads, lambda share: None))
+        slices = [
+            from_planar(plane.current[:, None], whole.mean, sigma, whole.turn, image.shape[1:], np.float64)
+            for plane in held
+        ]
+        yield np.stack(slices)
+        planes = iter(held)

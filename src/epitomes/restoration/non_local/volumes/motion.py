@@ -2,7 +2,7 @@
 
 Motion is in whole pixels, and boxes are shifted as a whole, so noise stays white. It is searched from coarse to fine,
 on estimates and not on noisy planes. Still blocks are preferred where the difference is small, so that noise does not
-move what stands still.
+move what stands still, and so are blocks that move like their neighbours: what one has found, those beside it try.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ REACH = 4  # pixels each way, on the coarsest scale
 SCALES = 3
 SPARSE = 16  # pixels: of larger squares every second pixel of every second row is compared
 MOST_PRICED = 8  # pixels: longer ones cost no more
+SWEEPS = 2  # times that blocks try the shifts of their neighbours, on each scale
 
 Image = NDArray[np.float32]  # (height, width)
 Index = NDArray[np.intp]
@@ -29,14 +30,15 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Squares:
-    """What blocks are compared by, and how strongly still ones are preferred."""
+    """What blocks are compared by, and how strongly still ones, and those that move as those around, are preferred."""
 
     side: int  # pixels
     price: float  # of a pixel of motion, in variances of the noise
+    unlike: float = 0.0  # price of a pixel by which a block and those around it move differently; 0: each by itself
 
 
-ON_PILOTS = Squares(36, 0.03)
-ON_ESTIMATES = Squares(20, 0.003)  # less noise is left in them
+ON_PILOTS = Squares(36, 0.03, 0.03)
+ON_ESTIMATES = Squares(20, 0.003, 0.01)  # less noise is left in them
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +62,7 @@ def find_motion(plane: Image, other: Image, squares: Squares) -> Motion:
     shift = np.zeros((2, len(middles[0]), len(middles[1])), np.intp)
     for scale in reversed(range(len(scales))):
         reach = REACH if scale == len(scales) - 1 else 1
-        at = Squares(max(6, squares.side >> scale), squares.price / 4**scale)
+        at = Squares(max(6, squares.side >> scale), squares.price / 4**scale, squares.unlike / 4**scale)
         shift = _refined(*scales[scale], [middle >> scale for middle in middles], shift, reach, at, scale)
         if scale:
             shift = 2 * shift
@@ -70,23 +72,48 @@ def find_motion(plane: Image, other: Image, squares: Squares) -> Motion:
 def _refined(
     plane: Image, other: Image, middles: list[Index], shift: Index, reach: int, squares: Squares, scale: int
 ) -> NDArray[np.intp]:
-    """The best of the shifts around those of the coarser scale, and of none at all."""
+    """The best of the shifts around those of the coarser scale, of none at all, and of those that neighbours found."""
     half = squares.side // 2
     margin = half + reach + int(np.abs(shift).max()) + 1
     padded, beyond = np.pad(plane, half, mode="edge"), np.pad(other, margin, mode="edge")
     tops, lefts = (np.minimum(at, size - 1) - half for at, size in zip(middles, plane.shape, strict=True))
     own, others = (_squares(image, 2 * half, 1 + (squares.side >= SPARSE)) for image in (padded, beyond))
     blocks = own[(tops + half)[:, None], lefts + half]
-    around = [(i, j) for i in range(-reach, reach + 1) for j in range(-reach, reach + 1)]
-    candidates = [np.zeros_like(shift), *(shift + np.array(step)[:, None, None] for step in around)]
-    best, least = candidates[0], np.full(shift.shape[1:], np.inf)
-    for candidate in candidates:
+
+    def cost(candidate: Index) -> NDArray[np.float32]:
         there = others[tops[:, None] + candidate[0] + margin, lefts + candidate[1] + margin]
-        price = squares.price * np.minimum(MOST_PRICED, np.abs(candidate).sum(axis=0) << scale)
-        difference = np.square(there - blocks).mean(axis=(2, 3)) + price
-        better = difference < least
-        best, least = np.where(better, candidate, best), np.where(better, difference, least)
+        difference = np.square(there - blocks).mean(axis=(2, 3))
+        return np.asarray(difference + squares.price * _length(candidate, scale))
+
+    around = [(i, j) for i in range(-reach, reach + 1) for j in range(-reach, reach + 1)]
+    best, least = np.zeros_like(shift), cost(np.zeros_like(shift))
+    for step in around:
+        candidate = shift + np.array(step)[:, None, None]
+        own_cost = cost(candidate)
+        better = own_cost < least
+        best, least = np.where(better, candidate, best), np.where(better, own_cost, least)
+    for _ in range(SWEEPS if squares.unlike else 0):
+        neighbours = _neighbours(best)
+        total = least + squares.unlike * _length(best - neighbours, scale).mean(axis=0)
+        for candidate in neighbours:
+            own_cost = cost(candidate)
+            found = own_cost + squares.unlike * _length(candidate - neighbours, scale).mean(axis=0)
+            better = found < total
+            best, least = np.where(better, candidate, best), np.where(better, own_cost, least)
+            total = np.where(better, found, total)
     return np.asarray(best)
+
+
+def _length(shift: Index, scale: int) -> Index:
+    """Of shifts `(..., 2, blocks down, blocks across)`, in pixels of the finest scale; long ones are as one."""
+    return np.asarray(np.minimum(MOST_PRICED, np.abs(shift).sum(axis=-3) << scale))
+
+
+def _neighbours(shift: Index) -> Index:
+    """The shifts of the blocks above, below, left and right of each, `(4, 2, blocks down, blocks across)`."""
+    padded = np.pad(shift, ((0, 0), (1, 1), (1, 1)), mode="edge")
+    beside, above = padded[:, 1:-1], padded[:, :, 1:-1]
+    return np.stack([above[:, :-2], above[:, 2:], beside[:, :, :-2], beside[:, :, 2:]])
 
 
 def _squares(image: Image, side: int, step: int) -> NDArray[np.float32]:

@@ -108,7 +108,7 @@ def best_times(series: Series, arrangement: Arrangement, preset: str, seed: int,
         np.stack([volume[place] / sigma for volume, sigma in zip(scaled, series.sigmas, strict=True)])
         for place in tile_places(scaled[0])
     )
-    ways: dict[str, Callable[..., Array]] = {
+    ways: dict[str, Callable[..., list[Array]]] = {
         "single": _one_by_one,
         JOINED: partial(_together, times=JOINED),
         MIXED: partial(_together, times=MIXED),
@@ -123,17 +123,20 @@ def windows(n: int) -> list[range]:
     return [range(first, last) for first, last in pairwise(ends.tolist())]
 
 
-def _one_by_one(times: Array, sigma: float, *, arrangement: Arrangement, preset: str, threads: int | None) -> Array:
-    return np.stack([attempt(each, sigma, arrangement=arrangement, preset=preset, threads=threads) for each in times])
+def _one_by_one(
+    times: Array, sigma: float, *, arrangement: Arrangement, preset: str, threads: int | None
+) -> list[Array]:
+    tried = partial(attempt, arrangement=arrangement, preset=preset, threads=threads)
+    return [np.stack([list(tried(each, sigma))[-1] for each in times])]
 
 
 def _together(
     volumes: Array, sigma: float, *, times: str, arrangement: Arrangement, preset: str, threads: int | None
-) -> Array:
+) -> list[Array]:
     whole = measured(volumes[0], sigma, arrangement)
     stages = trial_stages(preset, whole, shape_of(volumes[0]))
     series = Series(list(volumes), [sigma] * len(volumes), times)
-    return np.stack(series.estimate(whole, stages, np.float64, threads, lambda share: None))
+    return [np.stack(series.estimate(whole, stages, np.float64, threads, lambda share: None))]
 
 
 def _directions(volumes: Sequence[Array], sigmas: Sequence[float]) -> NDArray[np.float64]:

@@ -60,6 +60,7 @@ CLAIMS = {
 }
 TOOLS = {
     "make-epitomes": "benchmarks.make_epitomes",
+    "make-regressions": "benchmarks.make_regressions",
     "fit-presets": "benchmarks.fit_presets",
     "inpainting-pictures": "benchmarks.inpainting_pictures",
     "noise-pictures": "benchmarks.noise_pictures",

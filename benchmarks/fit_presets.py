@@ -29,7 +29,7 @@ from benchmarks.pictures import HELD_OUT, Picture, add_noise, apart, from_files,
 from epitomes.draw import Series, png_curve
 from epitomes.formats import write
 from epitomes.restoration import NonLocal
-from epitomes.restoration.non_local.passes import AdaptPass, Pass
+from epitomes.restoration.non_local import AdaptPass, Pass, RegressionPass, WienerPass
 from epitomes.restoration.non_local.presets import passes_of
 from epitomes.validation import psnr
 
@@ -153,10 +153,10 @@ def search(passes: tuple[Pass, ...], parts: dict[str, list[Case]], options: Opti
 
 
 def knobs_of(passes: Sequence[Pass]) -> list[Knob]:
-    """All numbers of the passes; patch sizes, flags and adaptation stay."""
+    """All numbers of the passes; patch sizes, flags, adaptation and what the regression was learned with stay."""
     found = []
     for k, step in enumerate(passes):
-        if isinstance(step, AdaptPass):
+        if isinstance(step, (AdaptPass, WienerPass, RegressionPass)):
             continue
         for field in fields(step):  # type: ignore[arg-type]
             value = getattr(step, field.name)

@@ -145,6 +145,27 @@ std::size_t decompose(std::size_t isa, In2<float> matrix, float cut, Changed1<fl
     return kernel(matrix.data(), n, cut, values.data(), vectors.data());
 }
 
+// Corrects the rows from `first` on of an estimate, as many as total has, by the patches at `tops` x `lefts`.
+void regress(std::size_t isa, In3<float> images, std::size_t side, In1<std::int64_t> tops, In1<std::int64_t> lefts, In2<float> anchors,
+             In3<float> maps, float limit, std::size_t first, Flag stop, Changed2<float> total) {
+    const std::size_t height = images.shape(1), width = images.shape(2), n_anchors = anchors.shape(0), m = side * side;
+    require(stop.shape(0) == 1, "the stop flag needs one value");
+    require(side > 0 && side <= height && side <= width, "the patch is larger than the image");
+    require(images.shape(0) > 0 && n_anchors > 0 && anchors.shape(1) == m, "patches and anchors differ in length");
+    require(maps.shape(0) == n_anchors && maps.shape(1) == images.shape(0) * m && maps.shape(2) >= m && maps.shape(2) % epitomes::kRegressionStep == 0,
+            "anchors and maps do not agree");
+    require(total.shape(1) == width && first + total.shape(0) <= height, "the images differ in size");
+    for (std::size_t i = 0; i < tops.shape(0); i++)
+        require(tops.data()[i] >= 0 && std::size_t(tops.data()[i]) + side <= height, "a patch leaves the image");
+    for (std::size_t i = 0; i < lefts.shape(0); i++)
+        require(lefts.data()[i] >= 0 && std::size_t(lefts.data()[i]) + side <= width, "a patch leaves the image");
+    const epitomes::Regression regression{images.data(), images.shape(0), height,      width,     lefts.data(), lefts.shape(0), side,
+                                          anchors.data(), n_anchors,       maps.data(), maps.shape(2),   limit};
+    const auto kernel = isa_at(isa).regress;
+    nb::gil_scoped_release release;
+    kernel(regression, tops.data(), tops.shape(0), first, first + total.shape(0), {stop.data()}, total.data());
+}
+
 // One name for all ways to estimate groups: their settings choose among them.
 template <class Call, class... Settings>
 void define_groups(nb::module_& m, Call call, const Settings&... settings) {
@@ -165,5 +186,7 @@ void bind_groups(nb::module_& m) {
     define_groups(m, &transform_groups, "down"_a.noconvert(), "down_back"_a.noconvert(), "across"_a.noconvert(), "across_back"_a.noconvert(),
                   "along"_a.noconvert(), "threshold"_a, "wiener"_a, "window"_a.noconvert());
     define_groups(m, &complete_groups, "variances"_a.noconvert(), "most"_a);
+    m.def("regress", &regress, "isa"_a, "images"_a.noconvert(), "side"_a, "tops"_a.noconvert(), "lefts"_a.noconvert(), "anchors"_a.noconvert(),
+          "maps"_a.noconvert(), "limit"_a, "first"_a, "stop"_a.noconvert(), "total"_a.noconvert());
     m.def("decompose", &decompose, "isa"_a, "matrix"_a.noconvert(), "cut"_a, "values"_a.noconvert(), "vectors"_a.noconvert());
 }

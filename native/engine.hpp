@@ -206,6 +206,20 @@ struct Conditional {
     std::size_t most;        // members, the nearest ones, that are estimated; all of them say how
 };
 
+// Patches of an estimate are corrected by the linear map of their nearest anchor.
+struct Regression {
+    const float* images;  // [n_inputs][height][width]: the estimate, and others less the estimate
+    std::size_t n_inputs, height, width;
+    const std::int64_t* lefts;  // [n_lefts]: first columns of patches
+    std::size_t n_lefts, side;  // patches are square
+    const float* anchors;       // [n_anchors][m]
+    std::size_t n_anchors;
+    const float* maps;  // [n_anchors][n_inputs * m][wide], of which m are used
+    std::size_t wide;   // a multiple of kRegressionStep
+    float limit;        // of a correction, as a root mean square
+};
+constexpr std::size_t kRegressionStep = 16;
+
 using Match = void (*)(const Search&, std::size_t plane, const std::int64_t* tops, std::size_t n_tops, Stop, std::int32_t* places,
                        float* distances);
 using ShrinkGroups = void (*)(const Groups&, const Shrinkage&, Stop, float* total, float* weight);
@@ -213,6 +227,8 @@ using FilterGroups = void (*)(const Groups&, const Wiener&, Stop, float* total, 
 using CombineGroups = void (*)(const Groups&, const Ridge&, Stop, float* total, float* weight);
 using TransformGroups = void (*)(const Groups&, const Transform&, Stop, float* total, float* weight);
 using CompleteGroups = void (*)(const Groups&, const Conditional&, Stop, float* total, float* weight);
+// Adds the corrections of the patches at `tops` to the rows from `first` to `last`.
+using Regress = void (*)(const Regression&, const std::int64_t* tops, std::size_t n_tops, std::size_t first, std::size_t last, Stop, float* total);
 // Eigenvalues, rising, and unit eigenvectors as rows, of a symmetric matrix (n, n).
 using Decompose = std::size_t (*)(const float* matrix, std::size_t n, float cut, float* values, float* vectors);
 
@@ -238,6 +254,7 @@ struct Isa {
     TransformGroups transform_groups;
     CompleteGroups complete_groups;
     Decompose decompose;
+    Regress regress;
 };
 
 // The compiled sets that this processor can run, best last; `count` receives how many.

@@ -5,6 +5,7 @@
 #include "ksvd.hpp"
 #include "matching.hpp"
 #include "moments.hpp"
+#include "regression.hpp"
 #include "ridge.hpp"
 #include "transform_groups.hpp"
 #include "wiener.hpp"
@@ -156,6 +157,7 @@ const Isa isa = {EPITOMES_NAME(EPITOMES_ISA),
                  combine_groups,
                  transform_groups,
                  complete_groups,
-                 decompose};
+                 decompose,
+                 regress};
 
 }  // namespace epitomes::EPITOMES_ISA

@@ -32,6 +32,7 @@ LAYERS = {
     "coders": 1,
     "testing": 1,
     "groups": 1,
+    "regression": 1,
     "epitome": 2,
     "model_file": 2,
     "model_info": 2,

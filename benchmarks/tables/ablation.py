@@ -6,6 +6,7 @@
     flat, numbers    learned from natural images, as the epitome was, and as many numbers: 70 atoms of 8 x 8 pixels
     flat, atoms      the same, with as many atoms as the epitome has: 1280 of 8 x 8 pixels, 18 times as many numbers
     no feedback      without residual feedback
+    no regression    without the learned maps of the last pass, and the second estimate for them
     no adaptation    without adapting the epitome to the image; only if the preset does so
     one patch size   each pass with the first of its patch sizes only
 
@@ -37,7 +38,7 @@ from epitomes.learn import cosines, natural, online
 from epitomes.learn import run as run_steps
 from epitomes.phi import GatherPhi, windows
 from epitomes.restoration import NonLocal, denoise
-from epitomes.restoration.non_local import AdaptPass, AtomsPass, FeedbackPass, Pass
+from epitomes.restoration.non_local import AdaptPass, AtomsPass, FeedbackPass, Pass, RegressionPass
 from epitomes.restoration.non_local.passes import Advance, State, fitted_patch
 from epitomes.restoration.non_local.presets import passes_of
 from epitomes.validation import psnr
@@ -150,6 +151,7 @@ def variants(noisy: Image, from_nature: dict[str, ForSide], options: Options) ->
     for name, epitome in from_nature.items():
         yield exchanged(name, noisy, passes, epitome)
     yield Variant("no feedback", shipped, without(passes, FeedbackPass))
+    yield Variant("no regression", shipped, without(passes, RegressionPass))
     if without(passes, AdaptPass) != passes:
         yield Variant("no adaptation", shipped, without(passes, AdaptPass))
     yield Variant("one patch size", shipped, tuple(first_size(step) for step in passes))

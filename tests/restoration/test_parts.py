@@ -11,6 +11,7 @@ from restoration_cases import Doubles, MeanOnly, shipped_picture, white_noise, w
 from epitomes import Noise
 from epitomes.layout import Layout
 from epitomes.restoration import NonLocal, Plan
+from epitomes.restoration.non_local import RegressionPass, WienerPass
 from epitomes.restoration.non_local.passes import AtomsPass, FeedbackPass, mean_squares
 from epitomes.restoration.parts import Settled, settle
 
@@ -50,6 +51,22 @@ def test_the_halo_suffices_and_is_not_much_too_large(noisy: Doubles, step: Any) 
         return np.array_equal(part_of(settled, noisy, (window, slice(None)), (inner, slice(None))), whole[core])
 
     assert same(halo) and not same(halo // 2)
+
+
+@whole_methods
+@pytest.mark.parametrize("stride", [2, 8])
+def test_parts_are_corrected_as_in_the_whole(stride: int) -> None:
+    """Strides longer than the patches of the maps count as their side."""
+    image = with_noise(np.tile(shipped_picture()[20:116, 40:100], (4, 1))[:340], SIGMA)
+    passes = WienerPass(search_radius=4, group_size=16), RegressionPass(stride=stride)
+    settled = settle(plan_of(image, NonLocal(passes=passes)), image)
+    whole = settled.plan.run(image, threads=1).image
+    (halo, _), (rows, _) = settled.support.halo, settled.support.grid
+    core = slice(270, 280)
+    window = slice((core.start - halo) // rows * rows, core.stop + halo)
+    assert window.start > 0 and window.stop < len(image)
+    inner = slice(core.start - window.start, core.stop - window.start)
+    assert np.array_equal(part_of(settled, image, (window, slice(None)), (inner, slice(None))), whole[core])
 
 
 @whole_methods

@@ -13,7 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from epitomes.kernels import _native, reference_groups, reference_ksvd, reference_moments, reference_patches
+from epitomes.kernels import (
+    _native,
+    reference_groups,
+    reference_ksvd,
+    reference_moments,
+    reference_patches,
+    reference_regression,
+)
 from epitomes.kernels.protocol import (
     Array,
     CollaborativeFilter,
@@ -55,6 +62,7 @@ __all__ = [
     "make_engine",
     "match",
     "multiply",
+    "regress",
     "scatter",
     "shrink_groups",
     "summarise",
@@ -170,6 +178,30 @@ def update_atoms(
     else:
         native: Any = _native.update_atoms
         native(isas.index(isa), residual, begin, users, values, atoms, exact, stop)
+
+
+def regress(
+    images: NDArray[np.float32],
+    side: int,
+    tops: NDArray[np.int64],
+    lefts: NDArray[np.int64],
+    anchors: NDArray[np.float32],
+    maps: NDArray[np.float32],
+    limit: float,
+    first: int,
+    stop: Stop,
+    total: NDArray[np.float32],
+) -> None:
+    """Add the corrections of the patches at `tops` x `lefts` to the rows of an estimate from `first` on, in place.
+
+    The images are `(inputs, height, width)`: the estimate, and others less the estimate. `anchors` are `(n, m)`, their
+    maps `(n, inputs * m, wide)`, wide the next multiple of 16. `epitomes.regression` says what a correction is.
+    """
+    if isa == "reference":
+        reference_regression.regress(images, side, tops, lefts, anchors, maps, limit, first, total)
+    else:
+        native: Any = _native.regress
+        native(isas.index(isa), images, side, tops, lefts, anchors, maps, limit, first, stop, total)
 
 
 def match(

@@ -14,7 +14,7 @@ from epitomes.files import write_atomically
 from epitomes.layout import Layout
 from epitomes.noise.profile import noise_from, values_of_noise
 from epitomes.restoration._plan import Plan
-from epitomes.restoration.non_local import AdaptPass, AtomsPass, FeedbackPass, NonLocal
+from epitomes.restoration.non_local import AdaptPass, AtomsPass, FeedbackPass, NonLocal, RegressionPass, WienerPass
 from epitomes.restoration.patchwise import Patchwise, Recipe
 from epitomes.restoration.planning import Trial
 from epitomes.restoration.whole_image import WholeImage
@@ -29,6 +29,8 @@ NAMES: dict[str, type[Any]] = {
     "atoms pass": AtomsPass,
     "feedback pass": FeedbackPass,
     "adapt pass": AdaptPass,
+    "wiener pass": WienerPass,
+    "regression pass": RegressionPass,
     "trial": Trial,
     "whole image": WholeImage,
 }

@@ -19,6 +19,7 @@ from epitomes.restoration.contrast import contrast
 from epitomes.restoration.method import Callback, Estimate, float_type, within
 from epitomes.restoration.non_local.across import AcrossPlanes, denoised_volume, is_deep
 from epitomes.restoration.non_local.colour import from_planar, to_planar, turn_for
+from epitomes.restoration.non_local.correction import for_filtered
 from epitomes.restoration.non_local.correlated import COARSE_FILTER, Correlated, JointFilter, support_of_filters
 from epitomes.restoration.non_local.outliers import denoised_beside, outliers_of
 from epitomes.restoration.non_local.parts import (
@@ -47,6 +48,7 @@ PLANES = ("auto", *ARRANGEMENTS, "single")
 TIMES = ("auto", "joined", "mixed", "single")
 FAINT = 16.0  # contrast, in units of the noise, from which passes need only a few patches of the pilot
 FAINT_STRIDE = 4
+PILOT_STRIDE = 2  # of patches of the pilot where passes follow
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -82,7 +84,8 @@ class NonLocal:
         each by itself. "auto" tries all on tiles.
     stride : int, optional
         Distance of the patches of the pilot: 2 takes a quarter of its time. Longer ones than 1 exclude `multiscale`,
-        and filter correlated noise in one round. Default: 1, or 4 where passes follow and the noise is faint.
+        and filter correlated noise in one round. Default: 1; where passes follow, 2, or 4 if the
+        noise is faint.
     whole : WholeImage, optional
         What parts of an image must know of the whole; `for_parts` makes it. None: images are denoised as a whole.
 
@@ -288,8 +291,9 @@ class NonLocal:
             return replace(self, stride=self.whole.stride, multiscale=False)
         passes = passes_of(self.preset) if self.passes is None else self.passes
         faint = bool(passes) and not self.multiscale and contrast(image, sigma) > FAINT * sigma
-        stride = self.stride or (FAINT_STRIDE if faint else 1)
-        twice = stride == 1 and (is_strong(image, sigma) if self.multiscale is None else self.multiscale)
+        strong = is_strong(image, sigma) if self.multiscale is None else self.multiscale
+        stride = self.stride or (FAINT_STRIDE if faint else PILOT_STRIDE if passes and not strong else 1)
+        twice = stride == 1 and strong
         return replace(self, stride=stride, multiscale=twice)
 
     def for_parts(
@@ -334,7 +338,7 @@ class NonLocal:
             return self.across.support()
         passes = passes_of(self.preset) if self.passes is None else self.passes
         if self.whole.scales:
-            return support_of_filters(self._joint_filter, passes[1:], self.starting_epitome, self.whole)
+            return support_of_filters(self._joint_filter, for_filtered(passes), self.starting_epitome, self.whole)
         return support_of_passes(passes, self.starting_epitome, self.whole)
 
     @property
@@ -364,8 +368,8 @@ class NonLocal:
     ) -> Estimate:
         """Denoise an image under correlated noise; `correlated` has the method."""
         noisy, turned, turn = turned_for_filters(image, blocks)
-        # The first pass is for noisy patches.
-        method = Correlated(passes=passes[1:], epitome=epitome, seed=seed, joint=self._joint_filter, whole=self.whole)
+        white = for_filtered(passes)
+        method = Correlated(passes=white, epitome=epitome, seed=seed, joint=self._joint_filter, whole=self.whole)
         found, adapted = method.run(noisy, turned, threads, callback)
         return Estimate(from_planar(found, 0.0, 1.0, turn, image.shape, float_type(image)), adapted, None, 0.0)
 

@@ -18,8 +18,7 @@ from epitomes.restoration.non_local.correlated import whole_scales
 from epitomes.restoration.non_local.outliers import MOST_RANGE, outliers_of
 from epitomes.restoration.non_local.passes import (
     AdaptPass,
-    AtomsPass,
-    FeedbackPass,
+    LocalPass,
     Pass,
     clipped_contrast,
     support_of_steps,
@@ -57,8 +56,8 @@ def settled_whole(
             "an epitome that adapts to the whole image (preset='best') does not work part by part: use "
             "preset='balanced' or 'fast'"
         )
-    if unknown := [step for step in passes if not isinstance(step, (AtomsPass, FeedbackPass))]:
-        raise ValueError(f"how far {unknown[0]!r} reaches is not known: use AtomsPass and FeedbackPass")
+    if unknown := [step for step in passes if not isinstance(step, LocalPass)]:
+        raise ValueError(f"how far {unknown[0]!r} reaches is not known: it needs a method support")
     if method.multiscale:
         raise ValueError("patches of three scales reach across the whole image: leave out multiscale")
     if outliers_of(sample, sigma) is not None:

@@ -46,6 +46,7 @@ class State:
     epitome: Epitome
     contrast: float  # of the image, in units of the noise
     part: bool = False  # of an image, not the whole
+    second: Planar | None = None  # another estimate, whose errors differ
 
     @classmethod
     def begin(cls, noisy: Planar, pilot: Planar, epitome: Epitome, whole: WholeImage | None = None) -> State:
@@ -66,6 +67,28 @@ class Pass(Protocol):
     def run(self, state: State, *, seed: int, threads: int | None, advance: Advance | None = None) -> State:
         """Improve the estimate or the epitome."""
         ...
+
+
+@runtime_checkable
+class LocalPass(Pass, Protocol):
+    """A pass after which a pixel depends on the pixels near it alone, so that images can be worked on in parts."""
+
+    def support(self, epitome: Epitome, contrast: float) -> Support:
+        """How far the pass reaches, and the grid on which parts must begin."""
+        ...
+
+
+class GroupSettings(Protocol):
+    """What all passes over groups are told."""
+
+    @property
+    def group_size(self) -> int: ...
+
+    @property
+    def search_radius(self) -> int: ...
+
+    @property
+    def stride(self) -> int: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +182,7 @@ class AtomsPass:
                 noisy,
                 guide=noisy if self.select_on_noisy else current,
                 match_on=current,
-                matching=_matching(self, patch, self.threshold),
+                matching=matching_of(self, patch, self.threshold),
                 shrinker=shrinker,
                 level=[1.0] * len(noisy),
                 by_channel=True,
@@ -173,6 +196,9 @@ class AtomsPass:
             for kept, channel in zip(fresh, current, strict=True):
                 kept += np.float32(self.keep) * channel
         return replace(state, current=fresh)
+
+    def support(self, epitome: Epitome, contrast: float) -> Support:
+        return support_of_groups(self, coding_patches(_scaled(self.patches, contrast), epitome))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,7 +242,7 @@ class FeedbackPass:
             errors = (mean_squares(y, u, patch, part=state.part) for y, u in zip(noisy, mixed, strict=True))
             found = estimate(
                 mixed,
-                matching=_matching(self, patch, self.looseness * state.contrast),
+                matching=matching_of(self, patch, self.looseness * state.contrast),
                 shrinker=LowRank(strength=self.strength),
                 level=[np.float32(self.trust) * np.sqrt(np.maximum(0, 1 - error)) for error in errors],
                 by_channel=True,
@@ -226,25 +252,32 @@ class FeedbackPass:
             mean.add(found)
         return replace(state, current=mean.result())
 
+    def support(self, epitome: Epitome, contrast: float) -> Support:
+        return support_of_groups(self, _scaled(self.patches, contrast))
+
 
 def support_of_steps(passes: Sequence[Pass], epitome: Epitome, contrast: float) -> Support:
-    """How far passes reach in an image of this contrast, and the grid of their references.
-
-    A pixel depends on the groups with a member that covers it. Their references are at most the search radius from that
-    member, and are compared with patches that are as far away again: twice the radius and a patch, for each pass. The
-    estimates of a few lines of references are summed together, so parts begin where such a band begins.
-    """
+    """How far passes reach in an image of this contrast, one after another, and the grid that they have in common."""
     reach, rows, columns = 0, 1, 1
     for step in passes:
-        assert isinstance(step, (AtomsPass, FeedbackPass))  # others are refused before
-        patches: list[Side] = [(side, side) for side in (scaled_side(side, contrast) for side in step.patches)]
-        if isinstance(step, AtomsPass):
-            patches = coding_patches(patches, epitome)
-        reach += 2 * step.search_radius + max(max(patch) for patch in patches)
-        for high, wide in patches:
-            down = min(step.stride, high)
-            rows = math.lcm(rows, lines_of(down) * down)
-            columns = math.lcm(columns, min(step.stride, wide))
+        assert isinstance(step, LocalPass)  # others are refused before
+        own = step.support(epitome, contrast)
+        reach, rows, columns = reach + own.halo[0], math.lcm(rows, own.grid[0]), math.lcm(columns, own.grid[1])
+    return Support((reach, reach), (rows, columns))
+
+
+def support_of_groups(settings: GroupSettings, patches: Sequence[Side]) -> Support:
+    """How far groups of these patches reach, and the grid of their references.
+
+    A pixel depends on the groups with a member that covers it. Their references are at most the search radius from that
+    member, and are compared with patches that are as far away again: twice the radius and a patch. The estimates of a
+    few lines of references are summed together, so parts begin where such a band begins.
+    """
+    reach, rows, columns = 2 * settings.search_radius + max(max(patch) for patch in patches), 1, 1
+    for high, wide in patches:
+        down = min(settings.stride, high)
+        rows = math.lcm(rows, lines_of(down) * down)
+        columns = math.lcm(columns, min(settings.stride, wide))
     return Support((reach, reach), (rows, columns))
 
 
@@ -328,6 +361,11 @@ def scaled_side(side: int, contrast: float) -> int:
     return max(3, round(side * float((2 / contrast) ** 0.2)))
 
 
+def _scaled(sides: Sequence[int], contrast: float) -> list[Side]:
+    """Square patches for an image of this contrast."""
+    return [(side, side) for side in (scaled_side(side, contrast) for side in sides)]
+
+
 class Mean:
     """The mean of `n` estimates, summed in place of the first one, and the progress on the way to it."""
 
@@ -371,7 +409,8 @@ def _require_groups(settings: AtomsPass | FeedbackPass) -> None:
     positive("strength", settings.strength, zero=True)
 
 
-def _matching(settings: AtomsPass | FeedbackPass, patch: Side, threshold: float | None) -> Matching:
+def matching_of(settings: GroupSettings, patch: Side, threshold: float | None) -> Matching:
+    """How groups of such patches are found."""
     high, wide = patch
     # A stride longer than the patch would leave pixels out.
     down, across = (min(settings.stride, side) for side in patch)

@@ -4,10 +4,14 @@ All settings of the passes are in units of the noise and the same for every nois
 they were chosen, and on which pictures. The group size, bound and strength of the first pass were found by
 
     python -m benchmarks fit-presets --images natural-gray --presets balanced
+
+The last pass joins the estimate of the others with that of the one before it, by maps that were learned by
+`python -m benchmarks make-regressions`.
 """
 
 from __future__ import annotations
 
+from epitomes.restoration.non_local.correction import RegressionPass, WienerPass
 from epitomes.restoration.non_local.passes import AdaptPass, AtomsPass, FeedbackPass, Pass
 
 PRESETS = ("fast", "balanced", "best")
@@ -30,6 +34,8 @@ BALANCED: tuple[Pass, ...] = (
     FIRST,
     AtomsPass(search_radius=16, stride=5),
     FeedbackPass(group_size=64, search_radius=24),
+    WienerPass(),
+    RegressionPass(),
 )
 BEST: tuple[Pass, ...] = (
     FIRST,
@@ -39,6 +45,8 @@ BEST: tuple[Pass, ...] = (
     AtomsPass(search_radius=28, stride=5),
     FeedbackPass(patches=(5, 7, 8), search_radius=28),
     AtomsPass(patches=(8, 10), search_radius=28, stride=5, keep=0.75),
+    WienerPass(group_size=32, search_radius=16),
+    RegressionPass(stride=1),
 )
 
 

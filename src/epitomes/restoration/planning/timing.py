@@ -24,6 +24,7 @@ from epitomes.restoration.planning.candidates import Candidate, Task, atoms_need
 from epitomes.restoration.planning.held_out import hold_out, tiles
 
 SIDE = 64  # of a tile, pixels
+CORRELATED_SIDE = 128  # the same where noise is correlated: at half the size, smaller ones are mostly border
 TILES = 2
 LARGER_SIDE = 192  # of other tiles, where a method is quick: calls take milliseconds, too
 TRIALS = 2  # tiles on which arrangements of planes are compared, about
@@ -132,8 +133,9 @@ def _by_groups(method: NonLocal, task: Task) -> float:
     learning = [step for step in passes if isinstance(step, AdaptPass)]
     lean = replace(settled, passes=tuple(step for step in passes if not isinstance(step, AdaptPass)))
     spent = seen = 0.0
-    for tile in (*tiles(task.image, TILES, SIDE), *tiles(task.image, TILES, LARGER_SIDE)):
-        if spent > ENOUGH / 10 and tile.shape[0] > SIDE:
+    side = SIDE if task.blocks is None else CORRELATED_SIDE
+    for tile in (*tiles(task.image, TILES, side), *tiles(task.image, TILES, LARGER_SIDE)):
+        if spent > ENOUGH / 10 and tile.shape[0] > side:
             break
         began = time.perf_counter()
         found = lean.run(

@@ -30,6 +30,8 @@ TABLES = {  # long: not part of `all`
     "table1": "benchmarks.tables.table1",
     "table2": "benchmarks.tables.table2",
     "table-best": "benchmarks.tables.best",
+    "table-drawn": "benchmarks.tables.drawn",
+    "wrong-sigma": "benchmarks.tables.wrong_sigma",
     "ablation": "benchmarks.tables.ablation",
     "scale": "benchmarks.scale",
     "scale-volume": "benchmarks.scale_volume",
@@ -97,7 +99,7 @@ def parser() -> argparse.ArgumentParser:
         "--held-out",
         type=Path,
         metavar="DIR",
-        help="folder of natural images: table-best measures every 20th, ablation learns from the others",
+        help="folder of natural images: table-best and wrong-sigma measure every 20th, ablation learns from the others",
     )
     parser.add_argument(
         "--presets",

@@ -3,9 +3,9 @@
     python -m benchmarks make-regressions --images DIR --threads 2 --output src/epitomes/data
 
 DIR holds folders of natural images, natural-gray and natural-color; every 20th image of each, by name, is left out for
-measuring. Large images give two pictures, their middle and the whole at half the size. Some gratings are drawn beside
-them, because natural images hold few. Each picture gets noise of two of seven levels and is denoised by the passes of
-"balanced", and every eighth of them by those of "best", too, once.
+measuring. Large images give two pictures, their middle and the whole at half the size. Some pictures are drawn beside
+them (`drawings`), because photographs hold few straight stripes or points. Each picture gets noise of two of seven
+levels and is denoised by the passes of "balanced", and every eighth of them by those of "best", too, once.
 
 Keys of patches are clustered by k-means. The map of an anchor minimises the squared error of its patches, each picture
 weighing the inverse of its error, with a ridge towards the map of all patches. The next round begins with the corrected
@@ -27,6 +27,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
+from benchmarks.drawings import drawn
 from benchmarks.options import Options
 from benchmarks.pictures import add_noise, apart, from_files, middle
 from epitomes.files import write_atomically
@@ -43,7 +44,7 @@ Doubles = NDArray[np.float64]
 LEVELS = (25, 10, 50, 15, 75, 5, 35)
 PER_PICTURE = 2  # levels
 LARGE, CROP = 300, 240  # pixels: longer sides give two pictures; side of the middle
-N_GRATINGS = 30
+N_DRAWN = 96
 BEST_EVERY = 8
 SIDE, N_ANCHORS = 6, 384
 STRIDE = 2
@@ -117,7 +118,7 @@ def tasks_of(folder: Path, quick: bool) -> Iterator[Task]:
     """All pictures with their noise levels."""
     files = [file for name in ("natural-gray", "natural-color") for file in apart(folder / name)[1]]
     pictures = [part for picture in from_files(files[::40] if quick else files) for part in parts(picture.pixels)]
-    pictures += list(gratings(2 if quick else N_GRATINGS))
+    pictures += [picture.pixels for picture in drawn(8 if quick else N_DRAWN, SEED)]
     for k, clean in enumerate(pictures):
         levels = [LEVELS[(k + 2 * j) % len(LEVELS)] for j in range(PER_PICTURE)]
         for j, sigma in enumerate(levels):
@@ -133,18 +134,6 @@ def parts(picture: Floats) -> list[Floats]:
     high, wide = (side // 2 for side in picture.shape)
     halved = picture[: 2 * high, : 2 * wide].reshape(high, 2, wide, 2).mean(axis=(1, 3))
     return [middle(picture, CROP), halved.astype(np.float32)]
-
-
-def gratings(n: int) -> Iterator[Floats]:
-    """Sums of two waves, some of them cut to two values."""
-    rng = np.random.default_rng(SEED)
-    y, x = np.mgrid[:180, :180].astype(np.float32)
-    for k in range(n):
-        picture = np.zeros_like(x)
-        for _ in range(2):
-            angle, length = rng.uniform(0, np.pi), rng.uniform(3, 16)
-            picture += rng.uniform(10, 50) * np.sin(2 * np.pi / length * (np.cos(angle) * x + np.sin(angle) * y))
-        yield (128 + (40 * np.sign(picture) if k % 3 == 0 else picture)).astype(np.float32)
 
 
 def denoised(task: Task) -> Sample:

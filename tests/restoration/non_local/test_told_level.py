@@ -39,9 +39,13 @@ def test_a_right_level_stays(n: int) -> None:
 
 def test_a_wrong_level_is_met() -> None:
     assert 0.86 < used(0.8) < 1.0
-    assert 1.0 < used(1.2) < 1.1
+    assert 1.0 < used(1.2) < 1.04
     assert used(0.5, contrast=1.0) == pytest.approx(0.5 * HIGHEST)
     assert used(1.5) == pytest.approx(1.5 * LOWEST)
+
+
+def test_many_blocks_leave_less_room() -> None:
+    assert 1.0 < used(1.1, n=480) < 1.02 < used(1.1, n=96) < 1.08
 
 
 def test_the_level_used_rises_with_the_one_told() -> None:

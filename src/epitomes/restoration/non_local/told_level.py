@@ -21,7 +21,9 @@ CALMEST, CALM = 0.1, 0.25  # shares of the blocks
 OF_CALMEST, OF_CALM = 0.897, 0.938
 EMPTY = 0.63  # of the told level: blocks with less are no evidence, but constant, or clean on purpose
 LEAST_FILLED = 0.5  # share of the other blocks
-ABOVE, BELOW = 1.05, 1.1  # margins: the level used is at most, and at least, the one found times, and over, these
+# Margins: the level used is at most the one found times the first, and at least the one found over the second. The
+# first has a part that falls with the number of blocks, as the spread of what is found in white noise does.
+ABOVE, OF_FEW, BELOW = 1.005, 0.35, 1.1
 LOWEST, HIGHEST = 0.85, 1.3  # times the told level
 TEXTURE = 4.0  # how much the calmest blocks count less where the next calmer ones differ
 CLEAR, FAINT = 3.5, 6.0  # contrast of the image, in units of the noise, up to and from which noise hides texture or not
@@ -34,8 +36,9 @@ def believed(plane: NDArray[np.float32], contrast: float) -> float:
     if len(filled) < max(LEAST_BLOCKS, LEAST_FILLED * len(variances)):
         return 1.0
     calmest, calm = np.sqrt(np.quantile(filled, [CALMEST, CALM])) / (OF_CALMEST, OF_CALM)
-    if ABOVE * calm < 1:
-        return max(LOWEST, ABOVE * float(calm))
+    at_most = (ABOVE + OF_FEW / np.sqrt(len(filled))) * float(calm)
+    if at_most < 1:
+        return max(LOWEST, at_most)
     surely = calmest / (1 + TEXTURE * max(0.0, calm / calmest - 1)) / BELOW
     most = 1 + (HIGHEST - 1) * min(max((FAINT - contrast) / (FAINT - CLEAR), 0.0), 1.0)
     return float(min(max(1.0, surely), most))

@@ -36,7 +36,7 @@ def believed(plane: NDArray[np.float32], contrast: float) -> float:
     if len(filled) < max(LEAST_BLOCKS, LEAST_FILLED * len(variances)):
         return 1.0
     calmest, calm = np.sqrt(np.quantile(filled, [CALMEST, CALM])) / (OF_CALMEST, OF_CALM)
-    at_most = (ABOVE + OF_FEW / np.sqrt(len(filled))) * float(calm)
+    at_most = float((ABOVE + OF_FEW / np.sqrt(len(filled))) * calm)
     if at_most < 1:
         return max(LOWEST, at_most)
     surely = calmest / (1 + TEXTURE * max(0.0, calm / calmest - 1)) / BELOW

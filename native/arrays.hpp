@@ -21,6 +21,8 @@ using Changed1 = nb::ndarray<T, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device
 template <class T>
 using Changed2 = nb::ndarray<T, nb::numpy, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
+using Changed3 = nb::ndarray<T, nb::numpy, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+template <class T>
 using Out1 = nb::ndarray<T, nb::numpy, nb::ndim<1>, nb::c_contig>;
 template <class T>
 using Out2 = nb::ndarray<T, nb::numpy, nb::ndim<2>, nb::c_contig>;

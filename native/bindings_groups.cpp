@@ -166,6 +166,29 @@ void regress(std::size_t isa, In3<float> images, std::size_t side, In1<std::int6
     kernel(regression, tops.data(), tops.shape(0), first, first + total.shape(0), {stop.data()}, total.data());
 }
 
+// Mean squared differences of the squares of a plane at `tops` x `lefts` and candidates in another one, at (rows, columns).
+void compare_squares(std::size_t isa, In2<float> plane, In2<float> other, In1<std::int64_t> tops, In1<std::int64_t> lefts, In3<std::int64_t> rows,
+                     In3<std::int64_t> columns, std::size_t side, std::size_t step, Changed3<float> differences) {
+    const std::size_t n_tops = tops.shape(0), n_lefts = lefts.shape(0), n_candidates = rows.shape(0);
+    require(side > 0 && step > 0, "a square and its step need a size");
+    const auto agrees = [&](const auto& each) { return each.shape(0) == n_candidates && each.shape(1) == n_tops && each.shape(2) == n_lefts; };
+    require(agrees(rows) && agrees(columns), "squares and shifted squares differ in number");
+    require(agrees(differences), "squares and differences differ in number");
+    const auto lies = [side](const auto& starts, std::size_t n, std::size_t size) {
+        for (std::size_t i = 0; i < n; i++)
+            require(starts.data()[i] >= 0 && std::size_t(starts.data()[i]) + side <= size, "a square leaves the image");
+    };
+    lies(tops, n_tops, plane.shape(0));
+    lies(lefts, n_lefts, plane.shape(1));
+    lies(rows, n_candidates * n_tops * n_lefts, other.shape(0));
+    lies(columns, n_candidates * n_tops * n_lefts, other.shape(1));
+    const epitomes::Squares squares{plane.data(), plane.shape(1), tops.data(), lefts.data(), n_tops, n_lefts, other.data(), other.shape(1), side, step,
+                                    n_candidates};
+    const auto kernel = isa_at(isa).compare_squares;
+    nb::gil_scoped_release release;
+    kernel(squares, rows.data(), columns.data(), differences.data());
+}
+
 // One name for all ways to estimate groups: their settings choose among them.
 template <class Call, class... Settings>
 void define_groups(nb::module_& m, Call call, const Settings&... settings) {
@@ -188,5 +211,7 @@ void bind_groups(nb::module_& m) {
     define_groups(m, &complete_groups, "variances"_a.noconvert(), "most"_a);
     m.def("regress", &regress, "isa"_a, "images"_a.noconvert(), "side"_a, "tops"_a.noconvert(), "lefts"_a.noconvert(), "anchors"_a.noconvert(),
           "maps"_a.noconvert(), "limit"_a, "first"_a, "stop"_a.noconvert(), "total"_a.noconvert());
+    m.def("compare_squares", &compare_squares, "isa"_a, "plane"_a.noconvert(), "other"_a.noconvert(), "tops"_a.noconvert(), "lefts"_a.noconvert(),
+          "rows"_a.noconvert(), "columns"_a.noconvert(), "side"_a, "step"_a, "differences"_a.noconvert());
     m.def("decompose", &decompose, "isa"_a, "matrix"_a.noconvert(), "cut"_a, "values"_a.noconvert(), "vectors"_a.noconvert());
 }

@@ -220,6 +220,18 @@ struct Regression {
 };
 constexpr std::size_t kRegressionStep = 16;
 
+// Squares on a grid in one plane, to be compared with squares anywhere in another one.
+struct Squares {
+    const float* plane;  // [..][width]
+    std::size_t width;
+    const std::int64_t *tops, *lefts;
+    std::size_t n_tops, n_lefts;
+    const float* other;  // [..][other_width]
+    std::size_t other_width;
+    std::size_t side, step;    // every `step` rows are compared
+    std::size_t n_candidates;  // squares of the other plane for each
+};
+
 using Match = void (*)(const Search&, std::size_t plane, const std::int64_t* tops, std::size_t n_tops, Stop, std::int32_t* places,
                        float* distances);
 using ShrinkGroups = void (*)(const Groups&, const Shrinkage&, Stop, float* total, float* weight);
@@ -229,6 +241,9 @@ using TransformGroups = void (*)(const Groups&, const Transform&, Stop, float* t
 using CompleteGroups = void (*)(const Groups&, const Conditional&, Stop, float* total, float* weight);
 // Adds the corrections of the patches at `tops` to the rows from `first` to `last`.
 using Regress = void (*)(const Regression&, const std::int64_t* tops, std::size_t n_tops, std::size_t first, std::size_t last, Stop, float* total);
+// Mean squared differences [n_candidates][n_tops][n_lefts]; `rows` and `columns` of the same shape say where the other
+// squares begin.
+using CompareSquares = void (*)(const Squares&, const std::int64_t* rows, const std::int64_t* columns, float* differences);
 // Eigenvalues, rising, and unit eigenvectors as rows, of a symmetric matrix (n, n).
 using Decompose = std::size_t (*)(const float* matrix, std::size_t n, float cut, float* values, float* vectors);
 
@@ -255,6 +270,7 @@ struct Isa {
     CompleteGroups complete_groups;
     Decompose decompose;
     Regress regress;
+    CompareSquares compare_squares;
 };
 
 // The compiled sets that this processor can run, best last; `count` receives how many.

@@ -5,6 +5,7 @@
 #include "ksvd.hpp"
 #include "matching.hpp"
 #include "moments.hpp"
+#include "motion.hpp"
 #include "regression.hpp"
 #include "ridge.hpp"
 #include "transform_groups.hpp"
@@ -158,6 +159,7 @@ const Isa isa = {EPITOMES_NAME(EPITOMES_ISA),
                  transform_groups,
                  complete_groups,
                  decompose,
-                 regress};
+                 regress,
+                 compare_squares};
 
 }  // namespace epitomes::EPITOMES_ISA

@@ -18,6 +18,7 @@ from epitomes.kernels import (
     reference_groups,
     reference_ksvd,
     reference_moments,
+    reference_motion,
     reference_patches,
     reference_regression,
 )
@@ -55,6 +56,7 @@ __all__ = [
     "Start",
     "WienerFilter",
     "Windows",
+    "compare_squares",
     "decompose",
     "gather",
     "isa",
@@ -202,6 +204,30 @@ def regress(
     else:
         native: Any = _native.regress
         native(isas.index(isa), images, side, tops, lefts, anchors, maps, limit, first, stop, total)
+
+
+def compare_squares(
+    plane: NDArray[np.float32],
+    other: NDArray[np.float32],
+    tops: NDArray[np.int64],
+    lefts: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    side: int,
+    step: int,
+) -> NDArray[np.float32]:
+    """Return mean squared differences of the squares of a plane at `tops` x `lefts` and candidates in another plane.
+
+    The candidates begin at `rows` and `columns`, both of shape `(n_candidates, len(tops), len(lefts))`. Of all squares
+    every `step` rows are compared.
+    """
+    differences = np.empty(rows.shape, np.float32)
+    if isa == "reference":
+        reference_motion.compare_squares(plane, other, tops, lefts, rows, columns, side, step, differences)
+    else:
+        native: Any = _native.compare_squares
+        native(isas.index(isa), plane, other, tops, lefts, rows, columns, side, step, differences)
+    return differences
 
 
 def match(

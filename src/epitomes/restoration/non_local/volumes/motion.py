@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from epitomes import kernels
 from epitomes.groups._bands import Box
 from epitomes.groups.matching import Reference
 
@@ -20,7 +21,7 @@ BLOCK = 8  # pixels: motion is known for every block of this side
 TILE = 16  # pixels: references in a tile follow the same motion
 REACH = 4  # pixels each way, on the coarsest scale
 SCALES = 3
-SPARSE = 16  # pixels: of larger squares every second pixel of every second row is compared
+SPARSE = 16  # pixels: of larger squares every second row is compared
 MOST_PRICED = 8  # pixels: longer ones cost no more
 SWEEPS = 2  # times that blocks try the shifts of their neighbours, on each scale
 
@@ -77,31 +78,34 @@ def _refined(
     margin = half + reach + int(np.abs(shift).max()) + 1
     padded, beyond = np.pad(plane, half, mode="edge"), np.pad(other, margin, mode="edge")
     tops, lefts = (np.minimum(at, size - 1) - half for at, size in zip(middles, plane.shape, strict=True))
-    own, others = (_squares(image, 2 * half, 1 + (squares.side >= SPARSE)) for image in (padded, beyond))
-    blocks = own[(tops + half)[:, None], lefts + half]
+    side, step = 2 * half, 1 + (squares.side >= SPARSE)
 
-    def cost(candidate: Index) -> NDArray[np.float32]:
-        there = others[tops[:, None] + candidate[0] + margin, lefts + candidate[1] + margin]
-        difference = np.square(there - blocks).mean(axis=(2, 3))
-        return np.asarray(difference + squares.price * _length(candidate, scale))
+    def costs(candidates: Index) -> NDArray[np.float32]:
+        rows, columns = tops[:, None] + candidates[:, 0] + margin, lefts + candidates[:, 1] + margin
+        difference = kernels.compare_squares(padded, beyond, tops + half, lefts + half, rows, columns, side, step)
+        return np.asarray(difference + squares.price * _length(candidates, scale))
 
-    around = [(i, j) for i in range(-reach, reach + 1) for j in range(-reach, reach + 1)]
-    best, least = np.zeros_like(shift), cost(np.zeros_like(shift))
-    for step in around:
-        candidate = shift + np.array(step)[:, None, None]
-        own_cost = cost(candidate)
-        better = own_cost < least
-        best, least = np.where(better, candidate, best), np.where(better, own_cost, least)
+    best, least = np.zeros_like(shift), costs(np.zeros_like(shift)[None])[0]
+    moves = np.mgrid[-reach : reach + 1, -reach : reach + 1].transpose(1, 2, 0)
+    for line in moves[..., None, None]:  # not all at once: of large planes they would fill the memory
+        candidates = shift + line
+        best, least = _least(np.append(best[None], candidates, 0), np.append(least[None], costs(candidates), 0))
     for _ in range(SWEEPS if squares.unlike else 0):
         neighbours = _neighbours(best)
-        total = least + squares.unlike * _length(best - neighbours, scale).mean(axis=0)
-        for candidate in neighbours:
-            own_cost = cost(candidate)
-            found = own_cost + squares.unlike * _length(candidate - neighbours, scale).mean(axis=0)
-            better = found < total
-            best, least = np.where(better, candidate, best), np.where(better, own_cost, least)
-            total = np.where(better, found, total)
+        candidates = np.append(best[None], neighbours, 0)
+        own = np.append(least[None], costs(neighbours), 0)
+        unlike = _length(candidates[:, None] - neighbours, scale).mean(axis=1)
+        best, least = _least(candidates, own + squares.unlike * unlike, own)
     return np.asarray(best)
+
+
+def _least(
+    candidates: Index, by: NDArray[np.floating], costs: NDArray[np.floating] | None = None
+) -> tuple[Index, NDArray[np.floating]]:
+    """The candidate of each block, `(2, down, across)`, that is least by something; the first of equal ones."""
+    first = by.argmin(axis=0)[None]
+    taken = np.take_along_axis(by if costs is None else costs, first, 0)[0]
+    return np.take_along_axis(candidates, first[:, None], 0)[0], taken
 
 
 def _length(shift: Index, scale: int) -> Index:
@@ -114,11 +118,6 @@ def _neighbours(shift: Index) -> Index:
     padded = np.pad(shift, ((0, 0), (1, 1), (1, 1)), mode="edge")
     beside, above = padded[:, 1:-1], padded[:, :, 1:-1]
     return np.stack([above[:, :-2], above[:, 2:], beside[:, :, :-2], beside[:, :, 2:]])
-
-
-def _squares(image: Image, side: int, step: int) -> NDArray[np.float32]:
-    """View all squares of an image, with the pixels of every `step` rows and columns."""
-    return np.lib.stride_tricks.sliding_window_view(image, (side, side))[..., ::step, ::step]
 
 
 def _halved(image: Image) -> Image:

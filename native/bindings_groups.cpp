@@ -75,17 +75,28 @@ void run(Kernel kernel, const epitomes::Groups& groups, const Settings& settings
     kernel(groups, settings, {stop.data()}, total.data(), weight.data());
 }
 
+// Products of unit atoms with each other, for `shrink_groups`.
+void atom_products(std::size_t isa, In2<float> atoms, Changed2<float> gram) {
+    const std::size_t p = atoms.shape(0), stride = gram.shape(1);
+    require(p > 0 && gram.shape(0) == p && stride >= p && stride % epitomes::kGramStep == 0, "the atoms and their products do not agree");
+    const auto kernel = isa_at(isa).atom_products;
+    nb::gil_scoped_release release;
+    kernel(atoms.data(), p, atoms.shape(1), gram.data(), stride);
+}
+
 // Shrinks groups and adds the members' estimates to total, and their weights to weight.
 void shrink_groups(std::size_t isa, In1<float> noisy, In1<float> guide, In1<std::int64_t> offsets, In1<std::int64_t> sum_offsets,
                    std::int64_t shift, In2<std::int32_t> places, In1<std::int32_t> counts, In1<float> levels, In2<float> base,
-                   In2<float> atoms, std::size_t n_voters, std::size_t most_atoms, double bound, double strength, double edge, bool by_rank, Flag stop,
-                   Changed1<float> total, Changed1<float> weight) {
+                   In2<float> atoms, std::size_t n_voters, std::size_t most_atoms, double bound, double strength, double edge, bool by_rank,
+                   In2<float> gram, Flag stop, Changed1<float> total, Changed1<float> weight) {
     const epitomes::Groups groups = checked(noisy, guide, offsets, sum_offsets, shift, places, counts, levels, stop, total, weight);
     const std::size_t m = groups.m, most = base.shape(0) + most_atoms;
     require(base.shape(1) == m && atoms.shape(1) == m, "patches, base and atoms differ in length");
     require(base.shape(0) <= m, "the base is larger than the patch");
     require(atoms.shape(0) == 0 || (n_voters > 0 && most_atoms <= m && most >= 1 && most <= m), "the basis is empty, or larger than the patch");
-    const epitomes::Shrinkage shrinkage{base.data(), base.shape(0), atoms.data(), atoms.shape(0), n_voters,
+    const bool made = gram.shape(0) > 0;
+    require(!made || (gram.shape(0) == atoms.shape(0) && gram.shape(1) >= atoms.shape(0) && gram.shape(1) % epitomes::kGramStep == 0), "the atoms and their products do not agree");
+    const epitomes::Shrinkage shrinkage{base.data(), base.shape(0), atoms.data(), atoms.shape(0), made ? gram.data() : nullptr, gram.shape(1), n_voters,
                                         most_atoms,  bound,         strength,     edge,            by_rank};
     run(isa_at(isa).shrink_groups, groups, shrinkage, stop, total, weight);
 }
@@ -203,7 +214,8 @@ void bind_groups(nb::module_& m) {
     m.def("match", &match, "isa"_a, "image"_a.noconvert(), "patch"_a, "reach"_a, "plane"_a, "tops"_a.noconvert(), "lefts"_a.noconvert(),
           "stop"_a.noconvert(), "places"_a.noconvert(), "distances"_a.noconvert());
     define_groups(m, &shrink_groups, "base"_a.noconvert(), "atoms"_a.noconvert(), "n_voters"_a, "most_atoms"_a, "bound"_a, "strength"_a,
-                  "edge"_a, "by_rank"_a);
+                  "edge"_a, "by_rank"_a, "gram"_a.noconvert());
+    m.def("atom_products", &atom_products, "isa"_a, "atoms"_a.noconvert(), "gram"_a.noconvert());
     define_groups(m, &filter_groups, "noise"_a.noconvert(), "in_guide"_a, "flat"_a, "even"_a);
     define_groups(m, &combine_groups, "in_guide"_a, "extra"_a, "affine"_a);
     define_groups(m, &transform_groups, "down"_a.noconvert(), "down_back"_a.noconvert(), "across"_a.noconvert(), "across_back"_a.noconvert(),

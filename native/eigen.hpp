@@ -31,7 +31,7 @@ class Eigen {
         const T unit = normalise(matrix);
         reduce(matrix);
         for (std::size_t i = 0; i < n; i++) squares_[i] = beside_[i] * beside_[i];
-        const std::size_t count = std::size_t(n_above(splat(cut / unit))[0]);
+        const std::size_t count = n_above(cut / unit);
         if (kFew * count > n) {
             for (std::size_t i = 0; i < n; i++) {
                 std::memset(vectors_.data() + i * pad_, 0, wide_ * sizeof(T));
@@ -91,9 +91,8 @@ class Eigen {
             u[k + 1] = first - alpha;
             beside_[k] = alpha;
             scale_[k] = 1 / (norm * norm - first * alpha);
-            std::memset(product_.data(), 0, wide_ * sizeof(T));
             const std::size_t from = (k + 1) / kLanes<T> * kLanes<T>;
-            for (std::size_t i = k + 1; i < n_; i++) add_scaled(u[i], a + i * pad_ + from, product_.data() + from, wide_ - from);
+            combine(u, 1, RowsView<T>{a, pad_}, {k + 1, n_}, {from, wide_}, product_.data());
             for (std::size_t i = 0; i <= k; i++) product_[i] = 0;
             T* w = product_.data();
             const T half = scale_[k] * (scale_[k] * dot(u, w, wide_)) / 2;
@@ -160,35 +159,58 @@ class Eigen {
         }
     }
 
-    // How many eigenvalues of the tridiagonal matrix are above each x: as many as it has positive pivots, less x.
-    Ints<T> n_above(Vec<T> x) const {
+    // How many eigenvalues of the tridiagonal matrix are above each x: as many as it has positive pivots, less x. Two vectors
+    // are under way at once, because every pivot waits for the division before it.
+    void n_above(const Vec<T>* x, Ints<T>* counts) const {
         const Vec<T> none{}, small = splat(kSmall);
-        Ints<T> count{};
-        Vec<T> pivot = splat(diagonal_[0]) - x;
+        Vec<T> pivots[2];
+        for (int v = 0; v < 2; v++) {
+            counts[v] = Ints<T>{};
+            pivots[v] = splat(diagonal_[0]) - x[v];
+        }
         for (std::size_t i = 0;; i++) {
-            pivot = absolute(pivot) < small ? -small : pivot;
-            count -= pivot > none;
-            if (i + 1 == n_) return count;
-            pivot = splat(diagonal_[i + 1]) - x - splat(squares_[i]) / pivot;
+            for (int v = 0; v < 2; v++) {
+                pivots[v] = absolute(pivots[v]) < small ? -small : pivots[v];
+                counts[v] -= pivots[v] > none;
+            }
+            if (i + 1 == n_) return;
+            for (int v = 0; v < 2; v++) pivots[v] = splat(diagonal_[i + 1]) - x[v] - splat(squares_[i]) / pivots[v];
         }
     }
+    std::size_t n_above(T x) const {
+        const Vec<T> both[2] = {splat(x), splat(x)};
+        Ints<T> counts[2];
+        n_above(both, counts);
+        return std::size_t(counts[0][0]);
+    }
 
-    // The largest eigenvalues, each in a lane, as entries of `product_`: their interval becomes a third in every step.
+    // The largest eigenvalues, as entries of `product_`. Each lies in an interval of its own, which as many points divide as
+    // there are lanes for it; how many eigenvalues are above a point says on which side of it this one is.
     void locate(std::size_t count, T cut) {
+        constexpr std::size_t lanes = 2 * kLanes<T>;
         T top = cut;
         for (std::size_t i = 0; i < n_; i++)
             top = std::max(top, diagonal_[i] + std::abs(beside_[i]) + (i > 0 ? std::abs(beside_[i - 1]) : T(0)));
+        T points[lanes], low[lanes];
+        typename Simd<T>::Int above[lanes];
         for (std::size_t first = 0; first < count; first += kLanes<T>) {
-            Ints<T> rank{};
-            for (std::size_t lane = 0; lane < kLanes<T>; lane++) rank[lane] = typename Simd<T>::Int(first + lane + 1);
-            Vec<T> low = splat(cut), high = splat(top);
-            for (int step = 0; step < kSteps; step++) {
-                const Vec<T> third = (high - low) / splat(T(3)), below = low + third, beyond = high - third;
-                const Ints<T> here = n_above(below) >= rank, there = n_above(beyond) >= rank;
-                high = there ? high : here ? beyond : below;
-                low = there ? beyond : here ? below : low;
+            const std::size_t n = std::min(count - first, kLanes<T>), each = lanes / n;
+            std::fill_n(low, n, cut);
+            T width = top - cut;
+            for (T left = kNarrow; left < 1; left *= T(each + 1)) {
+                width /= T(each + 1);
+                for (std::size_t k = 0; k < lanes; k++) points[k] = k < n * each ? low[k / each] + T(k % each + 1) * width : top;
+                Vec<T> x[2] = {load(points), load(points + kLanes<T>)};
+                Ints<T> counts[2];
+                n_above(x, counts);
+                std::memcpy(above, counts, sizeof above);
+                for (std::size_t i = 0; i < n; i++) {
+                    std::size_t below = 0;
+                    while (below < each && above[i * each + below] >= typename Simd<T>::Int(first + i + 1)) below++;
+                    low[i] += T(below) * width;
+                }
             }
-            store(product_.data() + first, (low + high) / splat(T(2)));
+            for (std::size_t i = 0; i < n; i++) product_[first + i] = low[i] + width / 2;
         }
     }
 
@@ -252,8 +274,9 @@ class Eigen {
         }
     }
 
-    static constexpr std::size_t kFew = 6;  // one of so many values, or fewer: from there on QL is as quick
-    static constexpr int kSteps = sizeof(T) == 4 ? 14 : 33, kSolves = 3;
+    static constexpr std::size_t kFew = 2;  // one of so many values, or fewer: from there on QL is as quick
+    static constexpr int kSolves = 3;
+    static constexpr T kNarrow = sizeof(T) == 4 ? T(2e-7) : T(2e-16);  // of the interval in which an eigenvalue is looked for
     static constexpr T kSmall = sizeof(T) == 4 ? T(1e-7) : T(1e-16);  // beside entries of about one: their rounding
     static constexpr T kNothing = sizeof(T) == 4 ? T(1e-12) : T(1e-24);  // beside entries of about one: far below their rounding
 

@@ -164,6 +164,8 @@ struct Shrinkage {
     std::size_t n_base;
     const float* atoms;  // [p][m], unit and orthogonal to the base
     std::size_t p;
+    const float* gram;  // [p][gram_stride]: products of the atoms with each other, or null, and then they are made when asked for
+    std::size_t gram_stride;
     std::size_t n_voters;    // nearest members that choose atoms
     std::size_t most_atoms;  // that they may choose
     double bound;            // they choose while their mean squared error is above this many variances of the noise
@@ -234,6 +236,9 @@ struct Squares {
 
 using Match = void (*)(const Search&, std::size_t plane, const std::int64_t* tops, std::size_t n_tops, Stop, std::int32_t* places,
                        float* distances);
+// Products of all atoms [p][m] with each other, into rows [p][stride]; `stride` is a multiple of kGramStep.
+constexpr std::size_t kGramStep = 32;
+using AtomProducts = void (*)(const float* atoms, std::size_t p, std::size_t m, float* gram, std::size_t stride);
 using ShrinkGroups = void (*)(const Groups&, const Shrinkage&, Stop, float* total, float* weight);
 using FilterGroups = void (*)(const Groups&, const Wiener&, Stop, float* total, float* weight);
 using CombineGroups = void (*)(const Groups&, const Ridge&, Stop, float* total, float* weight);
@@ -271,6 +276,7 @@ struct Isa {
     Decompose decompose;
     Regress regress;
     CompareSquares compare_squares;
+    AtomProducts atom_products;
 };
 
 // The compiled sets that this processor can run, best last; `count` receives how many.

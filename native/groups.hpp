@@ -11,7 +11,7 @@ class GroupCoder : private GroupLoop<float> {
     GroupCoder(const Groups& groups, const Shrinkage& shrinkage)
         : GroupLoop(groups), s_(shrinkage), most_(std::max(groups.m, shrinkage.n_base + shrinkage.most_atoms)), voters_(groups, shrinkage),
           basis_(most_ + 1, groups.m), codes_(most_, groups.n_matches), kept_(most_, groups.n_matches),
-          means_(most_), direction_(std::max(groups.n_matches, most_) + 2 * kLanes<float>),
+          means_(most_), along_(most_), direction_(std::max(groups.n_matches, most_) + 2 * kLanes<float>),
           eigen_(std::min(groups.n_matches, most_)), gram_(eigen_.stride() * eigen_.stride()) {
         for (std::size_t b = 0; b < s_.n_base; b++) std::memcpy(basis_.row(b), s_.base + b * g_.m, g_.m * sizeof(float));
     }
@@ -60,7 +60,8 @@ class GroupCoder : private GroupLoop<float> {
                 combine(v, 1, codes, {0, size}, {0, wide_}, direction_.data());
                 for (std::size_t b = 0; b < size; b++) add_scaled(part * v[b], direction_.data(), kept_.row(b), wide_);
             } else {
-                for (std::size_t b = 0; b < size; b++) add_scaled(part * dot(codes.row(b), v, wide_), v, kept_.row(b), wide_);
+                dots(v, codes.row(0), codes.stride, size, wide_, along_.data());
+                for (std::size_t b = 0; b < size; b++) add_scaled(part * along_[b], v, kept_.row(b), wide_);
             }
         }
         return rank;
@@ -97,7 +98,7 @@ class GroupCoder : private GroupLoop<float> {
     std::size_t most_;
     Voters voters_;
     Matrix<float> basis_, codes_, kept_;
-    Buffer<float> means_, direction_;
+    Buffer<float> means_, along_, direction_;
     Eigen<float> eigen_;
     Buffer<float> gram_;
 };

@@ -160,6 +160,7 @@ const Isa isa = {EPITOMES_NAME(EPITOMES_ISA),
                  complete_groups,
                  decompose,
                  regress,
-                 compare_squares};
+                 compare_squares,
+                 atom_products};
 
 }  // namespace epitomes::EPITOMES_ISA

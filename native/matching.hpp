@@ -37,6 +37,7 @@ class Matcher {
    private:
     static constexpr float kFar = __builtin_inff();
     static constexpr unsigned kAll = (1u << kLanes<float>) - 1;
+    static constexpr int kHalvings = 10;
 
     static std::ptrdiff_t reach(std::size_t r) { return std::ptrdiff_t(r); }
     std::size_t n_shifts() const { return (2 * s_.reach_planes + 1) * (2 * s_.reach_height + 1) * (2 * s_.reach_width + 1); }
@@ -172,8 +173,27 @@ class Matcher {
             for (std::size_t v = i + parts; v < n_vectors; v += parts) least = max(least, -load(of + v * lanes));
             store(minima_.data() + i * lanes, -least);
         }
-        std::nth_element(minima_.data(), minima_.data() + (wanted - 1), minima_.data() + parts * lanes);
-        return minima_[wanted - 1];
+        return exceeded(minima_.data(), parts, wanted);
+    }
+    // A value that `wanted` of these do not exceed, and few more: their range is halved a few times.
+    static float exceeded(const float* values, std::size_t n_vectors, std::size_t wanted) {
+        Vec<float> most{};
+        for (std::size_t v = 0; v < n_vectors; v++) {
+            const Vec<float> x = load(values + v * kLanes<float>);
+            most = max(most, x < splat(kFar) ? x : Vec<float>{});
+        }
+        float low = 0, high = lane_max<float>(most);
+        if (not_above(values, n_vectors, high) < wanted) return kFar;
+        for (int step = 0; step < kHalvings; step++) {
+            const float middle = (low + high) / 2;
+            (not_above(values, n_vectors, middle) < wanted ? low : high) = middle;
+        }
+        return high;
+    }
+    static std::size_t not_above(const float* values, std::size_t n_vectors, float limit) {
+        std::size_t n = 0;
+        for (std::size_t v = 0; v < n_vectors; v++) n += std::size_t(__builtin_popcount(~above(load(values + v * kLanes<float>), splat(limit)) & kAll));
+        return n;
     }
     std::int32_t place(std::size_t plane, std::size_t top, std::size_t left, std::size_t shift) const {
         const std::size_t wide = 2 * s_.reach_width + 1, tall = 2 * s_.reach_height + 1;

@@ -109,6 +109,7 @@ inline void combine(const T* factors, std::size_t step, const Rows& rows, Range 
     std::size_t x = columns.begin;
     for (; x + 8 * lanes <= columns.end; x += 8 * lanes) combine_part<8>(factors, step, rows, over, x, out);
     for (; x + 4 * lanes <= columns.end; x += 4 * lanes) combine_part<4>(factors, step, rows, over, x, out);
+    for (; x + 2 * lanes <= columns.end; x += 2 * lanes) combine_part<2>(factors, step, rows, over, x, out);
     for (; x < columns.end; x += lanes) combine_part<1>(factors, step, rows, over, x, out);
 }
 

@@ -15,11 +15,11 @@ class Voters {
     Voters(const Groups& groups, const Shrinkage& shrinkage)
         : g_(groups), s_(shrinkage), padded_(round_up(shrinkage.p, kTile)), long_(round_up(groups.m, kLanes<float>)),
           packed_(padded_ * groups.m), rows_(shrinkage.n_voters, groups.m), main_(shrinkage.n_voters, groups.m), starts_(shrinkage.n_voters),
-          correlations_(shrinkage.n_voters * padded_), gram_(shrinkage.p * padded_, Filled::nothing), has_row_(shrinkage.p),
-          directions_(shrinkage.most_atoms, padded_), gain_(padded_), share_(shrinkage.n_voters), across_(shrinkage.most_atoms),
+          correlations_(shrinkage.n_voters * padded_), gram_(shrinkage.gram == nullptr ? shrinkage.p * padded_ : 0, Filled::nothing), has_row_(shrinkage.p),
+          directions_(shrinkage.most_atoms, padded_), gain_(padded_), share_(shrinkage.n_voters),
+          across_(shrinkage.n_base + shrinkage.most_atoms), parts_(shrinkage.n_base + shrinkage.most_atoms),
           eigen_(shrinkage.n_voters), products_(eigen_.stride() * eigen_.stride()) {
-        for (std::size_t j = 0; j < s_.p; j++)
-            for (std::size_t k = 0; k < g_.m; k++) packed_[(j / kTile * g_.m + k) * kTile + j % kTile] = s_.atoms[j * g_.m + k];
+        pack(s_.atoms, s_.p, g_.m, packed_.data());
         for (std::size_t j = 0; j < s_.n_voters; j++) starts_[j] = main_.row(j);
     }
 
@@ -31,7 +31,20 @@ class Voters {
         return error <= std::max(double(g_.m), s_.bound) * double(level) * double(level) * double(n) ? size : 0;
     }
 
+    // Products of all atoms (p, m) with each other, as rows (p, stride).
+    static void products(const float* atoms, std::size_t p, std::size_t m, float* gram, std::size_t stride) {
+        Buffer<float> packed(round_up(p, kTile) * m);
+        Buffer<const float*> rows(p);
+        pack(atoms, p, m, packed.data());
+        for (std::size_t j = 0; j < p; j++) rows[j] = atoms + j * m;
+        for (std::size_t t = 0; t < p; t += kTile) correlate_tile(rows.data(), p, m, packed.data() + t * m, gram + t, stride);
+    }
+
    private:
+    static void pack(const float* atoms, std::size_t p, std::size_t m, float* packed) {
+        for (std::size_t j = 0; j < p; j++)
+            for (std::size_t k = 0; k < m; k++) packed[(j / kTile * m + k) * kTile + j % kTile] = atoms[j * m + k];
+    }
     std::size_t search(const std::int32_t* places, std::size_t n, float level, Matrix<float>& basis, double& error) {
         const bool alike = s_.bound < kNoisy * double(g_.m);  // with noise of their own they are not
         error = take(places, n, basis, alike ? rows_ : main_);
@@ -45,10 +58,8 @@ class Voters {
             float* q = basis.row(size);
             const float scale = extend(atom, size, basis);
             if (!(scale > 0)) return size;
-            for (std::size_t j = 0; j < n; j++) {
-                share_[j] = dot(q, main_.row(j), long_);
-                error -= double(share_[j]) * double(share_[j]);
-            }
+            dots(q, main_.row(0), main_.stride, n, long_, share_.data());
+            for (std::size_t j = 0; j < n; j++) error -= double(share_[j]) * double(share_[j]);
             if (error <= goal || found + 1 == s_.most_atoms || size + 1 == g_.m) return size + 1;
             for (std::size_t j = 0; j < n; j++) add_scaled(-share_[j], q, main_.row(j), long_);
             if (scale < kSteep)
@@ -98,8 +109,10 @@ class Voters {
             for (; i < n; i++) micro<1>(rows + i, g_.m, d, c + i * kTile, kTile);
         }
     }
-    // Products of an atom with all of them: kept, because the groups of a line choose the same atoms again and again.
+    // Products of an atom with all of them: those that are given, or kept, because the groups of a line choose the same atoms
+    // again and again.
     const float* gram_row(std::size_t atom) {
+        if (s_.gram != nullptr) return s_.gram + atom * s_.gram_stride;
         float* row = gram_.data() + atom * padded_;
         if (!has_row_[atom]) {
             const float* d = s_.atoms + atom * g_.m;
@@ -109,6 +122,7 @@ class Voters {
         return row;
     }
     void energies(std::size_t n) {
+        Vec<float> most{};
         for (std::size_t t = 0; t < padded_; t += kTile) {
             const float* at = correlations_.data() + t * s_.n_voters;
             Vec<float> sums[2] = {};
@@ -117,17 +131,20 @@ class Voters {
                     const Vec<float> c = load(at + h * kLanes<float>);
                     sums[h] = fma(c, c, sums[h]);
                 }
+            most = max(most, max(sums[0], sums[1]));
             for (std::size_t h = 0; h < 2; h++) store(gain_.data() + t + h * kLanes<float>, sums[h]);
         }
+        top_ = lane_max<float>(most);
     }
     // The same after the newest direction was taken off the voters: its products with the atoms are those of the chosen atom
     // less those of the directions that were taken off it, scaled.
     void update(std::size_t n, const float* row, std::size_t before, float scale, float* fresh) {
+        Vec<float> most{};
         for (std::size_t t = 0; t < padded_; t += kTile) {
             Vec<float> of[2] = {load(row + t), load(row + t + kLanes<float>)}, sums[2] = {};
             const float* direction = directions_.row(0) + t;
             for (std::size_t b = 0; b < before; b++, direction += directions_.stride)
-                for (std::size_t h = 0; h < 2; h++) of[h] = fnma(splat(across_[b]), load(direction + h * kLanes<float>), of[h]);
+                for (std::size_t h = 0; h < 2; h++) of[h] = fnma(splat(across_[s_.n_base + b]), load(direction + h * kLanes<float>), of[h]);
             for (std::size_t h = 0; h < 2; h++) {
                 of[h] = of[h] * splat(scale);
                 store(fresh + t + h * kLanes<float>, of[h]);
@@ -139,13 +156,13 @@ class Voters {
                     store(at + h * kLanes<float>, c);
                     sums[h] = fma(c, c, sums[h]);
                 }
+            most = max(most, max(sums[0], sums[1]));
             for (std::size_t h = 0; h < 2; h++) store(gain_.data() + t + h * kLanes<float>, sums[h]);
         }
+        top_ = lane_max<float>(most);
     }
     std::size_t best() const {
-        Vec<float> most = splat(-1.0f);
-        for (std::size_t t = 0; t < padded_; t += kLanes<float>) most = max(most, load(gain_.data() + t));
-        const Vec<float> top = splat(lane_max<float>(most));
+        const Vec<float> top = splat(top_);
         for (std::size_t t = 0; t < padded_; t += kLanes<float>)
             if (const unsigned there = ~above(top, load(gain_.data() + t)) & kAll) return std::min(t + std::size_t(__builtin_ctz(there)), s_.p - 1);
         return s_.p - 1;
@@ -154,12 +171,7 @@ class Voters {
     float extend(std::size_t atom, std::size_t size, Matrix<float>& basis) {
         float* q = basis.row(size);
         std::memcpy(q, s_.atoms + atom * g_.m, g_.m * sizeof(float));
-        for (std::size_t b = 0; b < size; b++) {
-            const float along = dot(basis.row(b), q, long_);
-            if (b >= s_.n_base) across_[b - s_.n_base] = along;
-            add_scaled(-along, basis.row(b), q, long_);
-        }
-        const float energy = dot(q, q, long_);
+        const float energy = take_off(q, basis.row(0), basis.stride, size, across_.data(), parts_.data());
         if (!(energy > kDependent)) return 0;
         const float scale = 1 / std::sqrt(energy);
         for (std::size_t k = 0; k < long_; k += kLanes<float>) store(q + k, load(q + k) * splat(scale));
@@ -182,9 +194,14 @@ class Voters {
     Buffer<float> gram_;
     Buffer<unsigned char> has_row_;
     Matrix<float> directions_;
-    Buffer<float> gain_, share_, across_;
+    Buffer<float> gain_, share_, across_, parts_;
+    float top_ = 0;  // the largest gain
     Eigen<float> eigen_;
     Buffer<float> products_;
 };
+
+inline void atom_products(const float* atoms, std::size_t p, std::size_t m, float* gram, std::size_t stride) {
+    Voters::products(atoms, p, m, gram, stride);
+}
 
 }  // namespace epitomes::EPITOMES_ISA

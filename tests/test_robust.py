@@ -99,6 +99,35 @@ def test_an_error_in_a_block_stops_the_others() -> None:
     assert time.perf_counter() - began < 0.8 and len(finished) < 50
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_few_blocks_are_ahead_of_those_that_were_taken(threads: int) -> None:
+    begun, taken = [], 0
+
+    def work(piece: int, stop: np.ndarray) -> int:
+        begun.append(piece)
+        return piece * piece
+
+    for k, square in enumerate(blocks.stream(work, range(20), threads=threads, ahead=4)):
+        assert square == k * k and len(begun) <= taken + 4
+        taken += 1
+    assert taken == 20 and sorted(begun) == list(range(20))
+
+
+def test_blocks_stop_when_nobody_wants_the_rest() -> None:
+    ended = []
+
+    def work(piece: int, stop: np.ndarray) -> int:
+        while piece > 0 and not stop[0]:
+            time.sleep(0.001)
+        ended.append(piece)
+        return piece
+
+    pieces = blocks.stream(work, range(30), threads=3)
+    assert next(pieces) == 0
+    pieces.close()
+    assert set(ended) <= {0, 1, 2, 3}  # the others had not begun
+
+
 def test_threads_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EPITOMES_NUM_THREADS", "5")
     assert blocks.n_threads() == 5 and blocks.n_threads(2) == 2

@@ -7,8 +7,9 @@ The threads end with the call, so a later fork is safe.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from threading import Event
 from typing import TypeVar
 
@@ -55,21 +56,35 @@ def cancel(yes: bool = True) -> None:
 
 def run(work: Callable[[Piece, Stop], Result], pieces: Sequence[Piece], *, threads: int | None = None) -> list[Result]:
     """Compute `[work(piece, stop) for piece in pieces]` on threads. Workers return early once `stop[0]` is set."""
+    return list(stream(work, pieces, threads=threads))
+
+
+def stream(
+    work: Callable[[Piece, Stop], Result],
+    pieces: Sequence[Piece],
+    *,
+    threads: int | None = None,
+    ahead: int | None = None,
+) -> Iterator[Result]:
+    """Yield what `run` returns, piece after piece. No more than `ahead` results are waiting, or being made, at once."""
     stop = np.zeros(1, np.uint8)
-    workers = min(n_threads(threads), len(pieces))
     if not pieces:
-        return []
+        return
+    left, waiting = deque(pieces), deque[Future[Result]]()
     # Even a single piece runs on a thread: the main thread must be free to receive Ctrl-C.
-    with ThreadPoolExecutor(workers, thread_name_prefix="epitomes") as pool:
-        futures = [pool.submit(work, piece, stop) for piece in pieces]
+    with ThreadPoolExecutor(min(n_threads(threads), len(pieces)), thread_name_prefix="epitomes") as pool:
         try:
-            # The main thread handles signals only while it runs Python code, so it must not sleep for long.
-            while (state := wait(futures, timeout=0.05, return_when=FIRST_EXCEPTION)).not_done:
-                if _cancelled.is_set():
-                    raise KeyboardInterrupt
-                for future in state.done:
-                    future.result()  # re-raises the error of the worker
-            return [future.result() for future in futures]
+            while left or waiting:
+                while left and (ahead is None or len(waiting) < ahead):
+                    waiting.append(pool.submit(work, left.popleft(), stop))
+                # The main thread handles signals only while it runs Python code, so it must not sleep for long.
+                while not wait(list(waiting)[:1], timeout=0.05).done:
+                    if _cancelled.is_set():
+                        raise KeyboardInterrupt
+                    for future in waiting:
+                        if future.done():
+                            future.result()  # re-raises the error of the worker
+                yield waiting.popleft().result()
         except BaseException:
             stop[0] = 1
             pool.shutdown(wait=False, cancel_futures=True)

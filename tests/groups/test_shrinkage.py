@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from epitomes import kernels
 from epitomes.groups import LowRank, SharedAtoms
-from epitomes.kernels import Shrinkage
+from epitomes.kernels import Shrinkage, _native
+from epitomes.kernels.protocol import NO_GRAM
 
 
 @pytest.mark.parametrize("isa", NATIVE)
@@ -94,6 +95,30 @@ class TestSpecification:
         groups = one_group(members + noise, 3.0)
         shrinkage = SharedAtoms(atoms=copies, bound=1.0).shrinkage(25, 1)
         agree(shrunk(isa, groups, shrinkage), shrunk("reference", groups, shrinkage))
+
+    @pytest.mark.parametrize("n_atoms", [1, 31, 32, 33, 100])
+    def test_products_of_the_atoms(self, isa: str, n_atoms: int, rng: np.random.Generator) -> None:
+        """Given or made by the kernel itself, they give the same bits."""
+        atoms = rng.standard_normal((n_atoms, 25)).astype(np.float32)
+        gram = np.full((n_atoms, -(-n_atoms // 32) * 32), np.nan, np.float32)
+        _native.atom_products(kernels.isas.index(isa), atoms, gram)
+        expected = np.einsum("im,jm->ij", atoms.astype(float), atoms.astype(float))
+        np.testing.assert_allclose(gram[:, :n_atoms], expected, rtol=0, atol=1e-4)
+
+        given = SharedAtoms(atoms=atoms, bound=0.02).shrinkage(25, 1)
+        own = np.zeros((n_atoms, gram.shape[1]), np.float32)
+        _native.atom_products(kernels.isas.index(isa), given.atoms, own)
+        groups = many_groups(25, 20, rng)
+        sums = [shrunk(isa, groups, given._replace(gram=each)) for each in (own, NO_GRAM)]
+        for one, other in zip(*sums, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+    def test_products_of_other_atoms_are_refused(self, isa: str, rng: np.random.Generator) -> None:
+        shrinkage = SharedAtoms(atoms=rng.standard_normal((40, 25)), bound=1.0).shrinkage(25, 1)
+        groups = many_groups(25, 20, rng)
+        for gram in (np.zeros((39, 64), np.float32), np.zeros((40, 32), np.float32), np.zeros((40, 40), np.float32)):
+            with pytest.raises(ValueError, match="atoms and their products do not agree"):
+                shrunk(isa, groups, shrinkage._replace(gram=gram))
 
     def test_the_wrapper(self, isa: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
         groups = many_groups(12, 8, rng)

@@ -232,6 +232,7 @@ class TestWrongCalls:
             "strength": 1.0,
             "edge": 0.0,
             "by_rank": False,
+            "gram": np.zeros((0, 0), np.float32),
             "stop": np.zeros(1, np.uint8),
             "total": np.zeros(20, np.float32),
             "weight": np.zeros(20, np.float32),
@@ -331,7 +332,8 @@ f = lambda *shape: np.zeros(shape, np.float32)
 given = dict(
     isa=0, noisy=f(20), guide=f(20), offsets=np.arange(4), sum_offsets=np.arange(4), shift=0,
     places=np.array([[0, 5]], np.int32), counts=np.full(1, 2, np.int32), levels=f(1), base=f(1, 4), atoms=f(3, 4),
-    n_voters=2, most_atoms=2, bound=1.0, strength=1.0, edge=0.0, by_rank=False, stop=np.zeros(1, np.uint8),
+    n_voters=2, most_atoms=2, bound=1.0, strength=1.0, edge=0.0, by_rank=False, gram=f(0, 0),
+    stop=np.zeros(1, np.uint8),
 )
 for _ in range(100):
     total, weight = f(20), f(20)

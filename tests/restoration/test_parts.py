@@ -42,7 +42,7 @@ def test_the_halo_suffices_and_is_not_much_too_large(noisy: Doubles, step: Any) 
     settled = settle(plan_of(noisy, NonLocal(passes=(step,))), noisy)
     whole = settled.plan.run(noisy, threads=1).image
     (halo, _), (rows, _) = settled.support.halo, settled.support.grid
-    assert rows == 40 and 16 < halo < 32
+    assert rows == 20 and 16 < halo < 32
     core = slice(72, 78)
 
     def same(reach: int) -> bool:

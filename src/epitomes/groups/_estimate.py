@@ -20,7 +20,7 @@ from epitomes.groups.matching import Matching, Planar, Reference, references
 from epitomes.groups.shrinkage import Shrinker
 
 LINES = 8  # of references in a band
-BAND_ROWS = 40  # of a band instead, where strides divide it: parts of an image begin where the bands of all passes do
+BAND_ROWS = 20  # of a band instead, where strides divide it: parts of an image begin where the bands of all passes do
 BANDS_PER_THREAD = 4  # whose sums wait to be added
 
 Level = float | NDArray[np.float32]
@@ -113,17 +113,17 @@ def estimate(
     parts = result.reshape(len(noisy), -1, shape[2]) if flat else result
     average = RunningAverage(len(noisy), parts.shape[2:])
     bands = list(references(matching, shape, lines_of(matching.stride[1])))
-    for first, last in blocks.split(len(bands), BANDS_PER_THREAD * blocks.n_threads(threads)):
-        for done in blocks.run(work, bands[first:last], threads=threads):
-            along, inner, depth = _placed(done.box, shape[1], flat)
-            average.add(along, inner, done.total[depth], done.weight[depth])
+    ahead = BANDS_PER_THREAD * blocks.n_threads(threads)
+    for k, done in enumerate(blocks.stream(work, bands, threads=threads, ahead=ahead)):
+        along, inner, depth = _placed(done.box, shape[1], flat)
+        average.add(along, inner, done.total[depth], done.weight[depth])
         end = parts.shape[1]
-        if last < len(bands):
-            end = _placed(estimator.box(bands[last], shape), shape[1], flat)[0].start
+        if k + 1 < len(bands):
+            end = _placed(estimator.box(bands[k + 1], shape), shape[1], flat)[0].start
         total, weight = average.finish(end)
         parts[:, average.first - total.shape[1] : average.first] = total / weight
         if callback is not None:
-            callback(last / len(bands))
+            callback((k + 1) / len(bands))
     return result
 
 

@@ -191,15 +191,17 @@ class SharedAtoms:
         if self.atoms.ndim != 2 or self.atoms.shape[1] != m:
             raise ValueError(f"atoms need {m} pixels, as the patches, got shape {self.atoms.shape}")
         base = np.kron(np.eye(channels), np.full((1, m // channels), (m // channels) ** -0.5))
+        unit = _unit(self.atoms, base)
         return kernels.Shrinkage(
             base.astype(np.float32),
-            _unit(self.atoms, base),
+            unit,
             self.selection_size,
             min(self.most_atoms, m - channels),
             self.bound * m,
             self.strength,
             0.0,
             self.by_rank,
+            kernels.atom_products(unit),
         )
 
 

@@ -23,6 +23,7 @@ from epitomes.kernels import (
     reference_regression,
 )
 from epitomes.kernels.protocol import (
+    NO_GRAM,
     Array,
     CollaborativeFilter,
     ConditionalMean,
@@ -56,6 +57,7 @@ __all__ = [
     "Start",
     "WienerFilter",
     "Windows",
+    "atom_products",
     "compare_squares",
     "decompose",
     "gather",
@@ -74,6 +76,7 @@ __all__ = [
 isas: tuple[str, ...] = tuple(_native.isas())
 
 _DENSE_GRAM_ATOMS = 4096  # above, the Gram matrix takes more than 64 MB in float32: its rows are computed on demand
+_GRAM_STEP = 32  # rows of the Gram matrix are padded to a multiple of it
 
 
 def _chosen() -> str:
@@ -255,6 +258,16 @@ def match(
         native: Any = _native.match
         native(isas.index(isa), image, patch, reach, plane, tops, lefts, stop, places, distances)
     return places, distances
+
+
+def atom_products(atoms: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the products of unit atoms `(p, m)` with each other, for `Shrinkage`; of very many atoms nothing."""
+    if isa == "reference" or not 0 < len(atoms) <= _DENSE_GRAM_ATOMS:
+        return NO_GRAM
+    gram = np.empty((len(atoms), -(-len(atoms) // _GRAM_STEP) * _GRAM_STEP), np.float32)
+    native: Any = _native.atom_products
+    native(isas.index(isa), atoms, gram)
+    return gram
 
 
 def shrink_groups(

@@ -49,6 +49,9 @@ class Groups(NamedTuple):
     levels: NDArray[np.float32]  # (n,): standard deviation of the noise in each group
 
 
+NO_GRAM = np.empty((0, 0), np.float32)
+
+
 class Shrinkage(NamedTuple):
     """Estimation of a group: project its members onto a few common atoms, then shrink singular values.
 
@@ -65,6 +68,7 @@ class Shrinkage(NamedTuple):
     strength: float
     edge: float  # in squares of the largest singular value of pure noise, about
     by_rank: bool  # weights of estimates: 1 / (1 + rank), or all equal
+    gram: NDArray[np.float32] = NO_GRAM  # what `atom_products` made of the atoms; without it the kernel makes its own
 
 
 class WienerFilter(NamedTuple):

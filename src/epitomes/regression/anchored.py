@@ -142,11 +142,11 @@ class AnchoredRegression:
         work = partial(self._band, estimate, others, _places(height, self.side, step), _places(width, self.side, step))
         corrected = np.empty_like(estimate)
         bands = blocks.split(height, BAND)
-        for first, last in blocks.split(len(bands), BANDS_PER_THREAD * blocks.n_threads(threads)):
-            for band, rows in zip(bands[first:last], blocks.run(work, bands[first:last], threads=threads), strict=True):
-                corrected[slice(*band)] = rows
+        ahead = BANDS_PER_THREAD * blocks.n_threads(threads)
+        for band, rows in zip(bands, blocks.stream(work, bands, threads=threads, ahead=ahead), strict=True):
+            corrected[slice(*band)] = rows
             if callback is not None:
-                callback(last / len(bands))
+                callback(band[1] / height)
         return corrected
 
     def _band(

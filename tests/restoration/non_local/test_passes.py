@@ -12,7 +12,14 @@ from epitomes.groups.matching import Planar
 from epitomes.learn import natural
 from epitomes.phi import windows
 from epitomes.restoration.non_local import AdaptPass, AtomsPass, FeedbackPass, Pass, passes
-from epitomes.restoration.non_local.passes import Mean, State, clipped_contrast, fitted_patch, mean_squares
+from epitomes.restoration.non_local.passes import (
+    Mean,
+    State,
+    clipped_contrast,
+    fitted_patch,
+    mean_squares,
+    share_factor,
+)
 
 
 def waves(height: int, width: int, deviation: float, seed: int = 0) -> Planar:
@@ -92,11 +99,20 @@ def test_members_of_the_feedback_differ_by_the_contrast_at_most(state: State, mo
     assert thresholds == [pytest.approx(1.5 * clipped_contrast(state.noisy))]
 
 
-@pytest.mark.parametrize("deviation", [0.7, 3.0])
+def test_more_of_the_residual_is_added_back_where_noise_is_faint() -> None:
+    contrasts = np.array([0.5, 1.0, 1.99, 2.0, 2.5, 3.0, 4.5, 6.0, 8.0, 10.0])
+    factors = [share_factor(float(each)) for each in contrasts]
+    expected = np.interp(np.log(contrasts), np.log([0.1, 2, 3, 30]), 0.2 * np.log([0.05, 1, 1, 1]))
+    expected[5:] = 0.35 * np.log(contrasts[5:] / 3)
+    np.testing.assert_allclose(factors, np.minimum(np.exp(expected), 1.3), rtol=1e-12)
+    assert np.all(np.diff(factors) >= 0)
+
+
+@pytest.mark.parametrize("deviation", [0.7, 3.0, 5.0])
 def test_feedback_by_its_formula(deviation: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """u = f + share (y - f), and the level `trust sqrt(1 - mean (y - u)^2)` over each patch."""
     state = begin(waves(40, 44, deviation))
-    share = 0.3 * min(1.0, clipped_contrast(state.noisy) / 2) ** 0.2
+    share = 0.3 * share_factor(clipped_contrast(state.noisy))
     seen: list[tuple[Planar, Any]] = []
 
     def watched(image: Planar, **given: Any) -> Planar:

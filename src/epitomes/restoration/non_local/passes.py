@@ -206,7 +206,7 @@ class FeedbackPass:
     """Residual feedback: a share of the residual is added back, and groups of the sum are shrunk to low rank.
 
     With the noisy image y and the estimate f, `u = f + share (y - f)`. The share is smaller where noise hides the
-    image: times `(contrast / 2)^0.2`, if the contrast is below 2 in units of the noise. The noise left in u is not
+    image, and larger where it is faint (`share_factor`). The noise left in u is not
     known; for the group of a reference it is taken as `trust sqrt(1 - mean (y - u)^2)`, the mean over the reference's
     pixels, or 0 where it is above 1: noise that was not added back is missing from u, and detail in the residual makes
     the pass milder.
@@ -232,7 +232,7 @@ class FeedbackPass:
 
     def run(self, state: State, *, seed: int, threads: int | None, advance: Advance | None = None) -> State:
         noisy, mixed = state.noisy, state.current
-        share = self.share * min(1.0, (state.contrast / 2) ** 0.2)
+        share = self.share * share_factor(state.contrast)
         for each, channel in zip(mixed, noisy, strict=True):  # in place: an image of 24 megapixels is large
             each += np.float32(share) * (channel - each)
 
@@ -309,6 +309,16 @@ def atoms_of(epitome: Epitome, patch: Side) -> Array:
 def resized(phi: Phi, patch: Side) -> GatherPhi:
     """The same phi for patches of another shape: the same pixels, borders, turns and parts."""
     return replace(describe(phi), patch_shape=patch).build()
+
+
+def share_factor(contrast: float) -> float:
+    """How much more or less of the residual is added back, by the contrast of the image in units of the noise.
+
+    `(contrast / 2)^0.2` below 2, `(contrast / 3)^0.35` above 3 and 1.3 at most, 1 between them.
+    """
+    if contrast < 2:
+        return float((contrast / 2) ** 0.2)
+    return min(max(1.0, float((contrast / 3) ** 0.35)), 1.3)
 
 
 def mean_squares(

@@ -33,7 +33,7 @@ FIRST = AtomsPass(
 BALANCED: tuple[Pass, ...] = (
     FIRST,
     AtomsPass(search_radius=16, stride=5),
-    FeedbackPass(group_size=64, search_radius=24),
+    FeedbackPass(search_radius=28),
     WienerPass(),
     RegressionPass(),
 )

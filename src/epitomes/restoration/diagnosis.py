@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,9 +12,9 @@ from epitomes.layout import Layout, Place
 from epitomes.noise import Noise
 from epitomes.reports import ReportData
 from epitomes.reports.data import Volume
-from epitomes.restoration._plan import Plan, settings_of
-from epitomes.restoration._stack import planes_of
-from epitomes.restoration.method import Callback, Method, within
+from epitomes.restoration._plan import settings_of
+from epitomes.restoration.method import Callback, within
+from epitomes.restoration.shown_plane import COLOURS, ShownPlane
 from epitomes.validation import audit, error_map, flicker
 
 if TYPE_CHECKING:
@@ -24,36 +23,37 @@ if TYPE_CHECKING:
 LEAST_SIDE = 16  # pixels: smaller images are not judged
 TOO_SMALL = f"An image with a side below {LEAST_SIDE} pixels is too small to be judged."
 PROBES = 2  # images that are denoised to estimate the error
-COLOURS = 3  # channels that a page shows together
 
 
 def report_data(
     restored: Restored, *, name: str, command: str, clip: bool, threads: int | None, callback: Callback | None
 ) -> ReportData:
     """Gather what is known of a result; of a stack or volume, of its middle plane, with all planes to look at."""
-    plane = ShownPlane.of(restored.noisy, restored.estimate, restored.noise, restored.layout, restored.plan.method)
+    method = restored.plan.method
+    plane = ShownPlane.of(restored.noisy, restored.estimate, restored.noise, restored.layout, method, restored.how)
     noisy, image, noise = plane.noisy, plane.image, plane.noise
     channel_axis = plane.channel_axis
     large = min(noisy.shape[:2]) >= LEAST_SIDE
     judged = noise.level > 0 or bool(np.array_equal(noisy, image))
-    again = Plan(method=restored.plan.method, noise=noise, layout=Layout.of(noisy.shape, channel_axis))
     found = audit(noisy, image, noise, channel_axis=channel_axis) if large and judged else None
     errors = None
-    if found is not None and found.model_fits and noise.is_constant and not restored.unchanged:
+    known = found is not None and found.model_fits and noise.is_constant and not restored.unchanged
+    if known and plane.error_is_known:
         calls = iter(range(PROBES))
 
         def denoiser(pixels: NDArray[Any]) -> NDArray[Any]:
             call = next(calls, PROBES - 1)
             part = within(callback, call / PROBES, (call + 1) / PROBES)
             tell = None if part is None else lambda fraction, stage: part(fraction, "estimating the error")
-            return again.run(pixels, threads=threads, callback=tell).image
+            return plane.denoised(pixels, method, threads, tell)
 
         errors = error_map(noisy, image, noise, denoiser, channel_axis=channel_axis)
     notes = list(restored.notes) + plane.notes
     if not large:
         notes.append(TOO_SMALL)
     elif noise.level > 0 and errors is None and not restored.unchanged:
-        notes.append(f"The error was not estimated: {_why_not(noise)}.")
+        why = _why_not(noise) if plane.error_is_known else "time points were denoised together"
+        notes.append(f"The error was not estimated: {why}.")
     return ReportData(
         noisy=noisy,
         restored=image,
@@ -68,7 +68,7 @@ def report_data(
         fit=restored.fit,
         atoms_per_patch=restored.atoms_per_patch,
         seconds={"planning": restored.plan.spent, "denoising": restored.seconds},
-        settings=settings_of(restored.plan.method),
+        settings=settings_of(method),
         plan=list(restored.plan.reasons),
         notes=tuple(notes),
         volume=shown_volume(restored.noisy, restored.estimate, restored.layout, clip),
@@ -165,72 +165,10 @@ def shown_volume(noisy: NDArray[Any], image: NDArray[Any], layout: Layout, clip:
     return Volume(before, after, clip)
 
 
-class ShownPlane:
-    """The plane of a result that a page shows: grey or in three colours."""
-
-    def __init__(self, noisy: NDArray[Any], image: NDArray[Any], noise: Noise, notes: list[str]) -> None:
-        self.noisy, self.image, self.noise, self.notes = noisy, image, noise, notes
-
-    @classmethod
-    def of(
-        cls, noisy: NDArray[Any], image: NDArray[Any], noise: Noise, layout: Layout, method: Method | None = None
-    ) -> ShownPlane:
-        """The middle plane of a stack or volume; of channels that are not colours, the first one.
-
-        `method` is the one that made the image; None if it is not known.
-        """
-        before, after = layout.canonical(noisy), layout.canonical(image)
-        place = _middle(list(layout.places()))
-        noise = noise.at(place, layout)
-        before, after = before[place], after[place]
-        notes = [f"This is picture {place} of a stack."] if place else []
-        lead = before.shape[: layout.spatial - 2] if layout.spatial > 2 else ()
-        if lead:
-            plane = tuple(length // 2 for length in lead)
-            notes.append(f"This is plane {plane[0]} of {lead[0]}{_how(method, before.shape, layout)}.")
-            noise = noise.at(plane, Layout.of(before.shape, -1 if layout.channel_axis is not None else None, 2))
-            before, after = before[plane], after[plane]
-        if layout.channel_axis is not None and before.shape[-1] != COLOURS:
-            if before.shape[-1] > 1:
-                notes.append(f"This is channel 0 of {before.shape[-1]}.")
-            noise = _of_first_channel(noise, after)
-            before, after = before[..., 0], after[..., 0]
-        return cls(before, after, noise, notes)
-
-    @property
-    def channel_axis(self) -> int | None:
-        """Axis of the colours."""
-        return -1 if self.noisy.ndim == 3 else None
-
-    @property
-    def sigma(self) -> float | NDArray[Any]:
-        """Standard deviation of the noise: a number, or a map."""
-        sigma = self.noise.std(self.image)
-        return float(sigma.flat[0]) if self.noise.is_constant else sigma
-
-
-def _of_first_channel(noise: Noise, image: NDArray[Any]) -> Noise:
-    """The noise of channel 0 of an image `(H, W, C)`."""
-    if noise.is_constant:
-        return noise
-    if noise.blocks is not None:
-        first = np.eye(noise.blocks.n_channels)[:1]
-        return Noise.from_blocks(noise.blocks.turned(first))
-    return replace(noise, sigma=noise.std(image)[..., 0], gain=np.zeros(()), offset=np.zeros(()), brightness=None)
-
-
 def _why_not(noise: Noise) -> str:
     if not noise.is_white:
         return "the noise is correlated"
     return "the noise model does not fit the image" if noise.is_constant else "the noise level varies over the image"
-
-
-def _how(method: Method | None, shape: tuple[int, ...], layout: Layout) -> str:
-    """How the planes of a volume were denoised, if that is known."""
-    if method is None:
-        return ""
-    one_by_one = len(planes_of(method, shape, layout.channel_axis is not None)) > 1
-    return "; the others were denoised alike, plane by plane" if one_by_one else "; denoised together"
 
 
 def _middle(places: list[Place]) -> Place:

@@ -1,6 +1,6 @@
 """Volumes and video: groups of similar patches across planes, one plane after another."""
 
-from epitomes.restoration.non_local.volumes.arrangement import ARRANGEMENTS, n_tried, related, tried_on
+from epitomes.restoration.non_local.volumes.arrangement import ARRANGEMENTS, n_tried, name_of, related, tried_on
 from epitomes.restoration.non_local.volumes.method import (
     Whole,
     chosen,
@@ -23,6 +23,7 @@ __all__ = [
     "denoise_volume",
     "measured",
     "n_tried",
+    "name_of",
     "named",
     "related",
     "support_of_stages",

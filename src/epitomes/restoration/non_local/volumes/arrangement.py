@@ -107,6 +107,11 @@ def candidates(spacing: float | None) -> list[Arrangement]:
     return near
 
 
+def name_of(words: str) -> str | None:
+    """The arrangement that these words end with, as `Restored.how` does; None if there is none."""
+    return next((name for name, each in ARRANGEMENTS.items() if words.endswith(each.words)), None)
+
+
 def best_of(
     tiles: Iterable[Array],
     sigma: float,

@@ -137,7 +137,7 @@ class Restored:
         """Write a page that shows the result and why to trust it.
 
         Of a volume or clip, it judges the middle plane and shows the others with sliders. The error is estimated by
-        denoising that plane twice more.
+        denoising that plane twice more, with a few planes around it if planes were denoised together.
 
         Parameters
         ----------

@@ -150,7 +150,8 @@ class TestShrinkers:
         np.testing.assert_allclose(atoms @ base.T, 0, atol=1e-6)
         wanted = given - given.reshape(30, 2, 12).mean(axis=2).repeat(12, axis=1)
         np.testing.assert_allclose((atoms * wanted).sum(axis=1), np.sqrt((wanted**2).sum(axis=1)), rtol=1e-5)
-        assert shrinkage[2:] == (7, 9, 0.5 * 24, 1.5, 0.0, True)
+        assert shrinkage[2:-1] == (7, 9, 0.5 * 24, 1.5, 0.0, True)
+        np.testing.assert_allclose(shrinkage.gram[:, : len(atoms)], atoms @ atoms.T, atol=1e-5)
 
     def test_no_more_atoms_than_directions(self, rng: np.random.Generator) -> None:
         assert (

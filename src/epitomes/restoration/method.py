@@ -147,7 +147,12 @@ def within(callback: Callback | None, first: float, last: float) -> Callback | N
     """A callback for a part of the work, from one fraction of the whole to another."""
     if callback is None:
         return None
-    return lambda fraction, stage: callback(first + (last - first) * fraction, stage)
+
+    def told(fraction: float, stage: str) -> None:
+        # Rounding must not pass the end, where the next part begins.
+        callback(last if fraction >= 1 else min(last, first + (last - first) * fraction), stage)
+
+    return told
 
 
 def float_type(image: Array) -> type[np.floating[Any]]:

@@ -248,7 +248,7 @@ class TestVolumes:
 
     def test_many_planes_are_sampled(self, rng: np.random.Generator) -> None:
         calls = []
-        found = estimate_noise(rng.standard_normal((70, 9, 9)), callback=lambda *numbers: calls.append(numbers))
+        found = estimate_noise(rng.standard_normal((70, 160, 160)), callback=lambda *numbers: calls.append(numbers))
         assert len(found.parts) == 12
         assert calls == [(done, 12) for done in range(1, 13)]
         assert evenly_spaced(70, 32)[0] == 0 and evenly_spaced(70, 32)[-1] == 69

@@ -222,7 +222,10 @@ def _names(picture: Picture) -> list[str]:
 
 def _parts(found: Noise, layout: Layout) -> str:
     """The levels of the channels, planes or images that were estimated one by one."""
-    noun = layout.noun if layout.stack_shape else "plane" if layout.spatial > 2 else "channel"
+    from epitomes.noise.sheets import noun_of
+
+    in_volume = noun_of(layout.picture_shape) if layout.spatial > 2 else "channel"
+    noun = layout.noun if layout.stack_shape else in_volume
     levels = [part.level for part in found.parts]
     if len(levels) <= MOST_LISTED:
         return f"level of each {noun}: {', '.join(f'{level:.4g}' for level in levels)}"

@@ -44,11 +44,11 @@ def over_channels(found: Sequence[Estimate]) -> Estimate:
     return Estimate(noise, gather([each.doubts for each in found], "channel"))
 
 
-def over_planes(found: Sequence[Estimate]) -> Estimate:
+def over_planes(found: Sequence[Estimate], noun: str = "plane") -> Estimate:
     """One volume from its planes: medians over those of the more frequent model, and doubts that most planes share."""
     correlated = [each for each in found if each.noise.blocks is not None]
     if 2 * len(correlated) > len(found):
-        return _typical(correlated, found)
+        return _typical(correlated, found, noun)
     found = [each for each in found if each.noise.blocks is None]
     rician = [each for each in found if each.noise.magnitude]
     growing = [each for each in found if _has_gain(each)]
@@ -64,7 +64,7 @@ def over_planes(found: Sequence[Estimate]) -> Estimate:
         estimated=True,
         magnitude=all(each.noise.magnitude for each in alike),
     )
-    return Estimate(noise, gather([each.doubts for each in found], "plane", majority=True))
+    return Estimate(noise, gather([each.doubts for each in found], noun, majority=True))
 
 
 def over_pictures(found: Sequence[Estimate], layout: Layout) -> Estimate:
@@ -80,11 +80,11 @@ def over_pictures(found: Sequence[Estimate], layout: Layout) -> Estimate:
     return Estimate(noise, gather([each.doubts for each in found], layout.noun))
 
 
-def _typical(correlated: Sequence[Estimate], found: Sequence[Estimate]) -> Estimate:
+def _typical(correlated: Sequence[Estimate], found: Sequence[Estimate], noun: str) -> Estimate:
     """The plane whose correlated noise has the median level."""
     typical = sorted(correlated, key=lambda each: each.noise.level)[len(correlated) // 2]
     noise = replace(typical.noise, parts=_parts(found))
-    return Estimate(noise, gather([each.doubts for each in found], "plane", majority=True))
+    return Estimate(noise, gather([each.doubts for each in found], noun, majority=True))
 
 
 def _has_gain(estimate: Estimate) -> bool:

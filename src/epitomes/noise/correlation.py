@@ -217,7 +217,7 @@ def _grid_score(pixels: Floats) -> float:
         return 0.0
     steps = np.abs(np.diff(pixels[:: max(1, pixels.shape[0] // MAX_LINES)], axis=1))
     excess = (steps[:, 1:-1] - (steps[:, :-2] + steps[:, 2:]) / 2).mean(axis=0)
-    phases = np.sort([excess[phase::BLOCK].mean() for phase in range(BLOCK)])
+    phases = np.sort([np.median(excess[phase::BLOCK]) for phase in range(BLOCK)])  # one edge is no grid
     spread = float(phases[:-1].std(ddof=1))
     return float(phases[-1] - phases[:-1].mean()) / spread if spread > math.sqrt(ROUNDING) else 0.0
 

@@ -17,12 +17,12 @@ from epitomes.noise.combine import Estimate, over_channels, over_pictures, over_
 from epitomes.noise.correlated import estimate_correlated
 from epitomes.noise.model import Noise
 from epitomes.noise.patch_rows import WIDTH
-from epitomes.noise.planes import Plane, evenly_spaced, require_side, standardise
+from epitomes.noise.planes import Plane, require_side, standardise
+from epitomes.noise.sheets import Sheet, laid_out, noun_of, sheets_of
 
 Callback = Callable[[int, int], object]
 
 MODELS = ("auto", "gaussian", "poisson-gaussian", "sensor", "rician", "correlated")
-MOST_PLANES = 12  # of a volume or clip whose noise is estimated: each takes a second per megapixel
 
 
 def estimate_noise(
@@ -67,8 +67,8 @@ def estimate_noise(
         The noise model. Channels are estimated one by one: Gaussian noise has the root mean square of their levels,
         and there are parameters per channel if the noise of any channel grows with brightness. They share a gain if
         their noise lies on one line over brightness, as that of the colours of a sensor does. Of a volume, up to 12
-        evenly spaced planes are estimated, and the medians taken over those with the more frequent model. A stack has
-        parameters per picture. Without noise, the level is 0 and a doubt says why.
+        evenly spaced planes are estimated, and the medians taken over those with the more frequent model; of planes
+        with less than 160 x 160 pixels, several are measured side by side. A stack has parameters per picture. Without noise, the level is 0 and a doubt says why.
 
     Raises
     ------
@@ -156,10 +156,15 @@ def estimate_noise(
             advance(layout.n_channels or 1)
         return found
 
+    def of_sheet(image: Array, sheet: Sheet) -> Estimate:
+        alone = np.size(sheet) == 1
+        return of_image(image) if alone or model == "correlated" else of_white(image)
+
     def of_picture(picture: Array) -> Estimate:
         if layout.spatial == 2:
             return of_image(picture)
-        return over_planes([of_image(picture[each]) for each in evenly_spaced(len(picture), MOST_PLANES)])
+        found = [of_sheet(laid_out(picture, each), each) for each in sheets_of(picture.shape)]
+        return over_planes(found, noun_of(picture.shape))
 
     found = [of_picture(canonical[place]) for place in layout.places()]
     return (over_pictures(found, layout) if layout.stack_shape else found[0]).finished()
@@ -178,6 +183,6 @@ def _offsets(offset: ArrayLike | None, n_channels: int) -> Offsets:
 
 
 def _count(layout: Layout) -> int:
-    """How many grey planes are estimated."""
-    planes = len(evenly_spaced(layout.picture_shape[0], MOST_PLANES)) if layout.spatial == 3 else 1
+    """How many grey images are estimated."""
+    planes = len(sheets_of(layout.picture_shape)) if layout.spatial == 3 else 1
     return int(np.prod(layout.stack_shape, dtype=int)) * planes * (layout.n_channels or 1)

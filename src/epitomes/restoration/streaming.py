@@ -17,8 +17,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from epitomes.checks import RNG, Array, as_dtype, as_seed
 from epitomes.formats import Picture
-from epitomes.noise.estimate import MOST_PLANES
-from epitomes.noise.planes import evenly_spaced
+from epitomes.noise.sheets import planes_seen
 from epitomes.restoration._arguments import Request
 from epitomes.restoration._plan import Plan
 from epitomes.restoration._restore import plan
@@ -86,8 +85,8 @@ def restore_frames(
     Arguments are those of `restore`. That is so for noise that is not white or varies with brightness, for impulses and
     stripes, for clips without noise, and for other methods than the non-local one with its cosines.
     """
-    places = evenly_spaced(len(frames), MOST_PLANES)
-    sample = Picture(np.stack([frames[int(k)] for k in places]), "TYX" if len(frames.shape) == 3 else "TYXC")
+    places = planes_seen(frames.shape)
+    sample = Picture(np.stack([frames[k] for k in places]), "TYX" if len(frames.shape) == 3 else "TYXC")
     if sigma is None and Request.of(sample, None, None, None).without_defects()[1]:
         return None
     found = plan(sample, sigma, method=method, preset=preset, rng=rng, threads=threads)

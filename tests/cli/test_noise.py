@@ -97,11 +97,12 @@ def test_channels_planes_and_images(tmp_path: Path, rng: np.random.Generator, ru
     facts = json.loads(run("noise", tmp_path / "rgb.npy", "--json")[1])
     assert [part["level"] for part in facts["parts"]] == pytest.approx([2, 4, 8], rel=0.15)
     assert "level of each channel: " in run("noise", tmp_path / "rgb.npy")[1]
-    for axes, noun, n in (("ZYX", "planes", 12), ("CYX", "images", 40)):
+    for axes, noun, n in (("ZYX", "samples", 3), ("CYX", "images", 40)):
         write(tmp_path / "many.npz", Picture(100 + 5 * rng.standard_normal((40, 32, 32)), axes), overwrite=True)
         facts = json.loads(run("noise", tmp_path / "many.npz", "--json")[1])
         assert len(facts["parts"]) == n and facts["level"] == pytest.approx(5, rel=0.1)
-        assert f"level of {n} {noun}: " in run("noise", tmp_path / "many.npz")[1]
+        words = f"level of each {noun[:-1]}: " if n == 3 else f"level of {n} {noun}: "
+        assert words in run("noise", tmp_path / "many.npz")[1]
 
 
 def test_images_without_noise(tmp_path: Path, run: Run) -> None:

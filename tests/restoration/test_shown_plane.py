@@ -91,6 +91,13 @@ def test_time_points_together_are_not_judged() -> None:
     assert found.sure is None and "time points were denoised together" in found.notes[-1]
 
 
+@pytest.mark.slow
+def test_planes_with_many_others_are_not_judged() -> None:
+    restored = restore(noisy(waves((40, 24, 24))), SIGMA, method=NonLocal(planes="shared", preset="fast"), threads=1)
+    found = judged(restored)
+    assert found.sure is None and "many planes or time points were denoised together" in found.notes[-1]
+
+
 def test_words_name_an_arrangement() -> None:
     for name, each in ARRANGEMENTS.items():
         assert name_of(each.words) == name_of(f"each time point by itself, {each.words}") == name

@@ -85,6 +85,7 @@ class Planes(StrEnum):
     flat = "flat"
     wide = "wide"
     aligned = "aligned"
+    shared = "shared"
     single = "single"
 
 
@@ -129,7 +130,8 @@ def denoise(
         Planes,
         typer.Option(
             metavar="NAME",
-            help="planes of volumes and clips: deep, still, flat, wide, aligned (along their motion), single or auto",
+            help="planes of volumes and clips: deep, still, flat, wide, aligned (along their motion), shared (by what "
+            "many share), single or auto",
             rich_help_panel=METHOD,
         ),
     ] = Planes.auto,

@@ -68,7 +68,8 @@ def estimate_noise(
         and there are parameters per channel if the noise of any channel grows with brightness. They share a gain if
         their noise lies on one line over brightness, as that of the colours of a sensor does. Of a volume, up to 12
         evenly spaced planes are estimated, and the medians taken over those with the more frequent model; of planes
-        with less than 160 x 160 pixels, several are measured side by side. A stack has parameters per picture. Without noise, the level is 0 and a doubt says why.
+        with less than 160 x 160 pixels, several are measured side by side. A stack has parameters per picture. Without
+        noise, the level is 0 and a doubt says why.
 
     Raises
     ------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -23,7 +24,8 @@ def parts_of(method: Method, layout: Layout) -> list[list[Place]]:
     if not layout.stack_shape or not joins:
         return [[place] for place in layout.places()]
     times, *rest = layout.stack_shape
-    return [[(t, *other) for t in window] for other in np.ndindex(*rest) for window in windows(times)]
+    taken = windows(times, math.prod(layout.picture_shape[1:]))
+    return [[(t, *other) for t in window] for other in np.ndindex(*rest) for window in taken]
 
 
 def planes_of(method: Method, shape: tuple[int, ...], channels: bool) -> list[Place]:

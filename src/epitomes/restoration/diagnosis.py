@@ -52,7 +52,7 @@ def report_data(
     if not large:
         notes.append(TOO_SMALL)
     elif noise.level > 0 and errors is None and not restored.unchanged:
-        why = _why_not(noise) if plane.error_is_known else "time points were denoised together"
+        why = _why_not(noise) if plane.error_is_known else "many planes or time points were denoised together"
         notes.append(f"The error was not estimated: {why}.")
     return ReportData(
         noisy=noisy,

@@ -14,7 +14,7 @@ from epitomes.restoration._plan import Plan
 from epitomes.restoration._stack import planes_of
 from epitomes.restoration.method import Callback, Method
 from epitomes.restoration.non_local import NonLocal
-from epitomes.restoration.non_local.volumes import name_of
+from epitomes.restoration.non_local.volumes import SHARED, name_of
 
 COLOURS = 3  # channels that a page shows together
 AROUND = 6  # planes on either side that answer with it; those further away have hardly a share in it
@@ -81,7 +81,7 @@ class ShownPlane:
             alone = method is None or _one_by_one(method, how, before.shape, layout)
             notes.append(f"This is plane {plane[0]} of {lead[0]}{_how(method, alone)}.")
             if method is not None and not alone:
-                known = len(lead) == 1 and TOGETHER not in how
+                known = len(lead) == 1 and TOGETHER not in how and how != SHARED.words
                 slab = _slab(before, plane[0], noise, method, how) if known else None
             noise = noise.at(plane, Layout.of(before.shape, -1 if layout.channel_axis is not None else None, 2))
             before, after = before[plane], after[plane]

@@ -25,9 +25,9 @@ from epitomes.restoration.method import Callback, Method, float_type, within
 from epitomes.restoration.non_local import NonLocal
 from epitomes.restoration.non_local.colour import from_planar
 from epitomes.restoration.non_local.outliers import MOST_RANGE
-from epitomes.restoration.non_local.volumes.arrangement import related
+from epitomes.restoration.non_local.volumes.arrangement import SHARED, related
+from epitomes.restoration.non_local.volumes.frames import arranged, denoise_frames
 from epitomes.restoration.non_local.volumes.method import (
-    chosen,
     measured,
     noisy_planes,
     progress,
@@ -100,12 +100,15 @@ def restore_frames(
         return None
     share = trial_share(shape_of(clip), how.planes, how.spacing, how.preset)
     trial = within(callback, 0.0, share)
-    arrangement = chosen(clip, level, how.planes, how.spacing, how.preset, seed, threads, trial)
+    arrangement = arranged(clip, level, how.planes, how.spacing, how.preset, seed, threads, trial)
+    rest, kind = within(callback, share, 1.0), float_type(cast(Array, frames))
+    if arrangement is SHARED:
+        shared = denoise_frames(clip, level, preset=how.preset, dtype=kind, threads=threads, callback=rest)
+        return Streamed(found, arrangement.words, (as_dtype(frame, frames.dtype) for frame in shared))
     whole = measured(clip, level, arrangement)
     stages = stages_of(how.preset, whole, shape_of(clip), None)
-    advance = progress(stages, within(callback, share, 1.0), f"{len(frames)} planes")
+    advance = progress(stages, rest, f"{len(frames)} planes")
     planes = stream(noisy_planes(clip, level, whole), shape_of(clip), whole, stages, threads, advance)
-    kind = float_type(cast(Array, frames))
     back = partial(from_planar, mean=whole.mean, sigma=level, turn=whole.turn, shape=frames.shape[1:], dtype=kind)
     done = (as_dtype(back(plane.current[:, None]), frames.dtype) for plane in planes)
     return Streamed(found, arrangement.words, done)

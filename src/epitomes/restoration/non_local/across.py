@@ -14,19 +14,26 @@ from epitomes.noise import BlockSpectrum
 from epitomes.restoration.method import Callback, Estimate, float_type, within
 from epitomes.restoration.non_local.colour import Turn, turn_for
 from epitomes.restoration.non_local.volumes import (
+    SHARED,
     Series,
     Whole,
+    arranged,
     best_times,
     chosen,
     cosine_dictionary,
+    denoise_frames,
     denoise_series,
     denoise_volume,
     measured,
     named,
     related,
+    shape_of,
     support_of_stages,
+    trial_share,
 )
 from epitomes.restoration.whole_image import Support, WholeImage
+
+REACHING = {"aligned": "aligned along their motion", "shared": "denoised by what many of them share"}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -46,17 +53,27 @@ class AcrossPlanes:
         """Denoise a volume or clip with white noise; None if neighbouring planes have little in common."""
         if self.whole is None and self.planes == "auto" and self.epitome is None and not related(image, sigma):
             return None
+        planes, share = self.planes, 0.0
+        if self.whole is None and self.epitome is None:
+            share = trial_share(shape_of(image), planes, self.spacing, self.preset)
+            trial = within(callback, 0.0, share)
+            arrangement = arranged(image, sigma, planes, self.spacing, self.preset, seed, threads, trial)
+            planes = arrangement.name
+        rest, dtype = within(callback, share, 1.0), float_type(image)
+        if planes == SHARED.name:
+            frames = denoise_frames(image, sigma, preset=self.preset, dtype=dtype, threads=threads, callback=rest)
+            return Estimate(np.stack(list(frames)), cosine_dictionary(SHARED.coding.patch), None, 0.0, how=SHARED.words)
         found, how = denoise_volume(
             image,
             sigma,
             preset=self.preset,
-            planes=self.planes,
+            planes=planes,
             spacing=self.spacing,
             epitome=self.epitome,
-            dtype=float_type(image),
+            dtype=dtype,
             seed=seed,
             threads=threads,
-            callback=callback,
+            callback=rest,
             whole=None if self.whole is None else self._known(turn_for(self.whole, image[0])),
         )
         used = cosine_dictionary(how.coding.patch) if self.epitome is None else self.epitome
@@ -64,9 +81,9 @@ class AcrossPlanes:
 
     def for_parts(self, sample: Array, sigma: float) -> WholeImage:
         """What parts of a volume must know, from a sample of it; refuses modes that reach across all of it."""
-        if self.planes == "aligned":
+        if self.planes in REACHING:
             raise ValueError(
-                "planes that are aligned along their motion reach across all of a volume: use planes='wide' or 'auto', "
+                f"planes that are {REACHING[self.planes]} reach across all of a volume: use planes='wide' or 'auto', "
                 "or denoise a clip from frames to frames"
             )
         if self.planes == "auto" and self.epitome is None and not related(sample, sigma):

@@ -70,16 +70,17 @@ class NonLocal:
     multiscale : bool, optional
         Whether the pilot uses patches of three scales. Default: where the noise is stronger than in the paper's
         Table 1, relative to the contrast of the image.
-    planes : {"auto", "still", "deep", "flat", "wide", "aligned", "single"}, default: "auto"
+    planes : {"auto", "still", "deep", "flat", "wide", "aligned", "shared", "single"}, default: "auto"
         How the planes of volumes and clips are taken: "still" finds groups of cubic patches across planes as they lie,
         "deep" of larger ones, for scenes that stand still, "flat" of flat ones, for planes that lie far apart, "wide"
-        of larger flat ones, "aligned" shifts planes along their motion, and "single" denoises each plane by itself.
-        "auto" tries the first five on tiles, unless planes are unrelated.
+        of larger flat ones, "aligned" shifts planes along their motion, "shared" turns up to 64 planes of a scene that
+        stands still into the directions in which they vary together, and "single" denoises each plane by itself.
+        "auto" tries the first six on tiles, unless planes are unrelated.
     spacing : float, optional
         Distance of the planes of volumes, in units of the distance of pixels within them. It is known of a `Picture`
         whose file says it. With 1.75 and more, flat patches come first. Default: unknown.
     times : {"auto", "joined", "mixed", "single"}, default: "auto"
-        How the time points or channels of series of volumes are taken: "joined" turns a few of them into frequencies
+        How the time points or channels of series of volumes are taken: "joined" turns some of them into frequencies
         over time, with common groups, "mixed" into the directions in which they vary together, and "single" denoises
         each by itself. "auto" tries all on tiles.
     stride : int, optional

@@ -18,7 +18,7 @@ from epitomes.restoration._stack import parts_of
 from epitomes.restoration.non_local.volumes import windows
 from epitomes.restoration.non_local.volumes.arrangement import STILL
 from epitomes.restoration.non_local.volumes.method import Whole
-from epitomes.restoration.non_local.volumes.series import WINDOW, Series
+from epitomes.restoration.non_local.volumes.series import FEWEST, MOST, Series
 
 SIGMA = 20.0
 
@@ -40,12 +40,26 @@ def error(estimate: Floats, clean: Floats) -> float:
     return float(np.sqrt(np.mean(np.square(estimate - clean))))
 
 
-def test_windows_hold_every_time_point_once() -> None:
-    for n in range(1, 20):
-        found = windows(n)
+@pytest.mark.parametrize(("side", "most"), [(2000, FEWEST), (512, 16), (96, MOST)])
+def test_windows_hold_every_time_point_once(side: int, most: int) -> None:
+    for n in range(1, 300, 7):
+        found = windows(n, side * side)
         assert [t for window in found for t in window] == list(range(n))
         lengths = [len(window) for window in found]
-        assert max(lengths) <= WINDOW and max(lengths) - min(lengths) <= 1
+        assert len(found) == -(-n // most) and max(lengths) - min(lengths) <= 1
+
+
+@pytest.mark.slow
+def test_many_volumes_that_vary_in_few_ways_help_each_other_most() -> None:
+    """As in diffusion imaging: each voxel has one of a few curves over the directions."""
+    rng = np.random.default_rng(6)
+    curves, parts = 1 + 0.4 * rng.standard_normal((4, 24)), np.abs(detailed((4, 6, 24, 24), rng))
+    clean = np.einsum("kt,kzyx->tzyx", curves, parts)
+    noisy = clean + SIGMA * rng.standard_normal(clean.shape)
+    together = restore(noisy, SIGMA, spatial=3, method=NonLocal(preset="fast"))
+    assert together.how.startswith("24 volumes together, by what they share")
+    some = [denoise(noisy[k : k + 4], SIGMA, spatial=3, method=NonLocal(preset="fast")) for k in range(0, 24, 4)]
+    assert error(together.image, clean) < 0.75 * error(np.concatenate(some), clean)
 
 
 @pytest.mark.slow
@@ -106,11 +120,11 @@ def test_time_points_as_frequencies(rng: np.random.Generator) -> None:
 
 def test_progress_rises_over_windows(rng: np.random.Generator) -> None:
     told: list[float] = []
-    noisy = lasting(5, (4, 16, 16), rng) + SIGMA * rng.standard_normal((5, 4, 16, 16))
+    noisy = lasting(130, (4, 12, 12), rng) + SIGMA * rng.standard_normal((130, 4, 12, 12))
     method = NonLocal(preset="fast", planes="still", times="joined")
     restored = restore(noisy, SIGMA, spatial=3, method=method, callback=lambda fraction, stage: told.append(fraction))
     assert told == sorted(told) and told[-1] == 1.0
-    assert restored.how == f"2 time points together, {STILL.words}"
+    assert restored.how == f"65 time points together, {STILL.words}"
 
 
 def test_what_may_be_joined() -> None:

@@ -19,6 +19,7 @@ from epitomes.restoration.non_local.volumes.arrangement import (
     ARRANGEMENTS,
     FLAT,
     SHARE,
+    SHARED,
     STILL,
     WIDE,
     Arrangement,
@@ -135,7 +136,7 @@ def test_attempts_that_are_far_worse_have_one_stage(rng: np.random.Generator) ->
 
 
 def test_spacing_narrows_the_choice() -> None:
-    assert candidates(None) == candidates(1.2) == list(ARRANGEMENTS.values())
+    assert candidates(None) == candidates(1.2) == [each for each in ARRANGEMENTS.values() if each is not SHARED]
     near, wide = candidates(3.0)
     assert (near.name, wide.name) == (FLAT.name, WIDE.name)
     assert near.search.search_radius == (2, 6, 6) and candidates(20.0)[0].coding.search_radius == (1, 6, 6)

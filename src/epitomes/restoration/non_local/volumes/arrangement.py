@@ -86,7 +86,15 @@ ALIGNED = Arrangement(
     pilot=(1, 8, 8),
     aligned=True,
 )
-ARRANGEMENTS = {each.name: each for each in (DEEP, STILL, FLAT, WIDE, ALIGNED)}
+SHARED = Arrangement(
+    name="shared",
+    words="planes by what many of them share",
+    search=Search(patch=(1, 6, 6), search_radius=(0, 12, 12), stride=(1, 3, 3)),
+    coding=Search(patch=(1, 5, 5), search_radius=(0, 12, 12), stride=(1, 3, 3)),
+    pilot=(1, 8, 8),
+)
+ACROSS = DEEP, STILL, FLAT, WIDE, ALIGNED  # arrangements of groups across planes
+ARRANGEMENTS = {each.name: each for each in (*ACROSS, SHARED)}
 
 Try = Callable[[Array, float], Iterable[Array]]  # estimates of a noisy tile with noise of some level, stage by stage
 
@@ -98,7 +106,7 @@ def candidates(spacing: float | None) -> list[Arrangement]:
     deep, and groups reach as far across planes as within them.
     """
     if spacing is None or spacing < APART:
-        return list(ARRANGEMENTS.values())
+        return list(ACROSS)
     deep, far = max(1, round(REACH / spacing)), round(REACH)
     near = [
         replace(each, search=each.search.reaching((deep, far, far)), coding=each.coding.reaching((deep, far, far)))

@@ -3,7 +3,8 @@
 The turn is orthonormal, so the noise stays as it is. By cosine frequencies over time, what lasts comes together in the
 first; by the directions in which volumes vary together, what channels of different strength share. Whether that pays
 cannot be known: things move, and stacks may count volumes that have nothing to do with each other. It is tried on
-tiles, by the held-out noise that arrangements are judged by. Windows of a few volumes bound the memory.
+tiles, by the held-out noise that arrangements are judged by. Many volumes that vary in few ways, as those of a
+diffusion series do, gain most: all but a few directions hold nothing but noise. Windows bound the memory.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ from epitomes.restoration.non_local.volumes.method import (
 from epitomes.restoration.non_local.volumes.stream import Stage
 
 SURE = 2.0  # standard errors by which time points must be better together
-WINDOW = 4  # time points that are denoised together, at most
+FEWEST, MOST = 4, 128  # volumes that are denoised together, at most: fewer where planes are large
+VALUES = 2**22  # in the planes of a window at one place; stages hold about twelve of these
 SAMPLE = 2**18  # values of a volume that show how volumes vary together
 JOINED, MIXED = "joined", "mixed"  # turned into frequencies, or into directions in which they vary together
 
@@ -117,9 +119,13 @@ def best_times(series: Series, arrangement: Arrangement, preset: str, seed: int,
     return list(ways)[best_of(tiles, 1.0, attempts, seed, SURE)]
 
 
-def windows(n: int) -> list[range]:
-    """Consecutive time points that are denoised together, as many in each window as in the others, but for one."""
-    ends = np.linspace(0, n, -(-n // WINDOW) + 1).round().astype(int)
+def windows(n: int, plane: int, *, most: int = MOST, values: int = VALUES) -> list[range]:
+    """Consecutive volumes that are denoised together, as many in each window as in the others, but for one.
+
+    `plane` is the number of values in a plane of a volume.
+    """
+    length = min(max(values // plane, FEWEST), most)
+    ends = np.linspace(0, n, -(-n // length) + 1).round().astype(int)
     return [range(first, last) for first, last in pairwise(ends.tolist())]
 
 

@@ -1,0 +1,114 @@
+"""Frames: many planes of a scene that stands still, turned into the few directions in which they vary together.
+
+Groups across planes reach a few planes only. Where the same place is seen a hundred times, as in calcium imaging, most
+of what can be known of a plane is in planes far away. Each plane is then a volume of its own in a series (`series`), in
+windows that are long but bounded. Whether that is better than groups across planes is tried by held-out noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from epitomes.checks import Array
+from epitomes.restoration.method import Callback, within
+from epitomes.restoration.non_local.volumes.arrangement import SHARED, Arrangement, best_of, tile_places
+from epitomes.restoration.non_local.volumes.method import (
+    attempt,
+    chosen,
+    measured,
+    shape_of,
+    trial_stages,
+)
+from epitomes.restoration.non_local.volumes.series import MIXED, Series, denoise_series, windows
+
+LEAST = 32  # planes, below which groups across planes reach far enough
+MOST = 64  # planes of a window
+PIXELS = 16  # for each plane of a window, at least: with fewer, directions are those of the noise
+VALUES = 2**24  # in a window: planes of large clips are as many as fit
+TILE = 64  # planes, rows and columns of the trial
+SURE = 2.0  # standard errors by which it must be better
+TRIAL_SHARE = 0.3  # of the time that it takes to choose among arrangements
+
+
+def arranged(
+    image: Array,
+    sigma: float,
+    planes: str,
+    spacing: float | None,
+    preset: str,
+    seed: int,
+    threads: int | None,
+    callback: Callback | None = None,
+) -> Arrangement:
+    """The arrangement that `planes` names; with "auto" the one that suits a volume or clip best, maybe `SHARED`."""
+    found = chosen(image, sigma, planes, spacing, preset, seed, threads, within(callback, 0.0, 1 - TRIAL_SHARE))
+    if planes != "auto" or spacing is not None or not may_share(shape_of(image)):
+        return found
+    ways: list[Callable[..., list[Array]]] = [partial(_across, arrangement=found), _shared]
+    attempts = [partial(way, preset=preset, threads=threads) for way in ways]
+    best = best_of([np.asarray(image[_tile(image)], np.float64)], sigma, attempts, seed, SURE)
+    if callback is not None:
+        callback(1.0, "comparing arrangements of planes")
+    return SHARED if best else found
+
+
+def may_share(shape: tuple[int, int, int]) -> bool:
+    """Whether windows of a volume or clip are long enough for `SHARED`."""
+    return min(len(window) for window in windows_of(shape)) >= LEAST
+
+
+def windows_of(shape: tuple[int, int, int]) -> list[range]:
+    """Planes that are denoised together."""
+    n, high, wide = shape
+    most = min(MOST, max(2, high * wide // PIXELS))
+    return windows(n, high * wide, most=most, values=VALUES)
+
+
+def denoise_frames(
+    image: Array,
+    sigma: float,
+    *,
+    preset: str,
+    dtype: DTypeLike,
+    threads: int | None,
+    callback: Callback | None,
+) -> Iterator[Array]:
+    """The planes of a clip `(planes, height, width[, channels])` by what they share, window after window."""
+    done, n = 0, len(image)
+    for window in windows_of(shape_of(image)):
+        part = within(callback, done / n, (done + len(window)) / n)
+        series = _series(np.asarray(image[window.start : window.stop]), sigma)
+        for volume in denoise_series(series, SHARED, preset=preset, dtype=dtype, threads=threads, callback=part):
+            yield volume[0]
+        done += len(window)
+
+
+def _series(planes: Array, sigma: float) -> Series:
+    """Each plane as a volume of one."""
+    return Series([plane[None] for plane in planes], [sigma] * len(planes), MIXED)
+
+
+def _tile(image: Array) -> tuple[slice, slice, slice]:
+    """Many planes of the part of a clip that has most structure."""
+    found = []
+    for place, size in zip(tile_places(image, 1)[0], image.shape[:3], strict=True):
+        length = min(TILE, size)
+        first = min(max((place.start + place.stop - length) // 2, 0), size - length)
+        found.append(slice(first, first + length))
+    return found[0], found[1], found[2]
+
+
+def _across(image: Array, sigma: float, *, arrangement: Arrangement, preset: str, threads: int | None) -> list[Array]:
+    return [list(attempt(image, sigma, arrangement=arrangement, preset=preset, threads=threads))[-1]]
+
+
+def _shared(image: Array, sigma: float, *, preset: str, threads: int | None) -> list[Array]:
+    series = _series(image, sigma)
+    whole, shape = measured(series.volumes[0], sigma, SHARED), shape_of(series.volumes[0])
+    stages = trial_stages(preset, whole, shape)
+    planes = series.estimate(whole, stages, np.float64, threads, lambda share: None)
+    return [np.concatenate(planes)]

@@ -1,0 +1,117 @@
+"""Frames of a scene that stands still: denoised by what many of them share, where that is better."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter
+
+from epitomes import denoise, restore
+from epitomes.restoration import NonLocal, plan
+from epitomes.restoration.non_local.volumes import SHARED, arranged
+from epitomes.restoration.non_local.volumes.frames import LEAST, MOST, PIXELS, may_share, windows_of
+from epitomes.restoration.parts import settle
+from epitomes.restoration.streaming import restore_frames
+
+SIGMA = 30.0
+
+Floats = NDArray[np.float64]
+
+
+@cache
+def flashing(frames: int = 64, side: int = 40) -> Floats:
+    """Cells that flash and fade in tissue."""
+    rng = np.random.default_rng(2)
+    clip = 100 + 120 * gaussian_filter(rng.standard_normal((side, side)), 1.0)[None].repeat(frames, axis=0)
+    y, x = np.mgrid[:side, :side]
+    for _ in range(6):
+        row, column = rng.integers(4, side - 4, 2)
+        cell = (np.abs(y - row) + np.abs(x - column) < 4).astype(float)
+        course = np.zeros(frames)
+        for start in rng.integers(0, frames, 4):
+            course[start:] += np.exp(-np.arange(frames - start) / 9)
+        clip += 60 * course[:, None, None] * cell
+    return clip
+
+
+def noisy(clip: Floats) -> Floats:
+    return clip + SIGMA * np.random.default_rng(3).standard_normal(clip.shape)
+
+
+def error(estimate: Floats, clean: Floats) -> float:
+    return float(np.sqrt(np.mean(np.square(np.asarray(estimate, np.float64) - clean))))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preset", ["fast", "balanced"])
+def test_a_still_scene_is_seen_many_times(preset: str) -> None:
+    clean = flashing()
+    restored = restore(noisy(clean), SIGMA, method=NonLocal(preset=preset))
+    assert restored.how == SHARED.words
+    across = denoise(noisy(clean), SIGMA, method=NonLocal(preset=preset, planes="deep"))
+    assert error(restored.image, clean) < 0.85 * error(across, clean)
+
+
+@pytest.mark.slow
+def test_a_scene_that_moves_is_not() -> None:
+    rng = np.random.default_rng(4)
+    scene = 100 + 300 * gaussian_filter(rng.standard_normal((32, 160)), 1.0)
+    clip = np.stack([scene[:, 2 * k : 2 * k + 32] for k in range(64)])
+    restored = restore(noisy(clip), SIGMA, method=NonLocal(preset="fast"))
+    assert restored.how != SHARED.words
+    shared = denoise(noisy(clip), SIGMA, method=NonLocal(preset="fast", planes="shared"))
+    assert error(restored.image, clip) < error(shared, clip)
+
+
+def test_windows() -> None:
+    for shape in ((1000, 30, 40), (64, 512, 512), (65, 512, 512), (40, 2000, 2000), (300, 20, 20)):
+        found = windows_of(shape)
+        assert [k for window in found for k in window] == list(range(shape[0]))
+        longest = max(len(window) for window in found)
+        assert longest <= min(MOST, max(2, shape[1] * shape[2] // PIXELS))
+        assert longest * shape[1] * shape[2] <= 2**24
+    assert may_share((64, 512, 512)) and not may_share((LEAST - 1, 64, 64)) and not may_share((300, 20, 20))
+
+
+def test_short_clips_are_not_tried() -> None:
+    clip = noisy(flashing())[: LEAST - 1]
+    assert arranged(clip, SIGMA, "auto", None, "fast", 0, 1) is not SHARED
+    named = arranged(clip, SIGMA, "shared", None, "fast", 0, 1)
+    assert named is SHARED
+
+
+def test_threads_colours_and_dtypes() -> None:
+    clip = np.stack([noisy(flashing(40, 28))] * 3, axis=-1).clip(0, 255).astype(np.uint8)
+    before = clip.copy()
+    method = NonLocal(preset="fast", planes="shared")
+    one, three = (denoise(clip, SIGMA, channel_axis=-1, method=method, threads=n) for n in (1, 3))
+    assert one.dtype == np.uint8 and one.tobytes() == three.tobytes()
+    np.testing.assert_array_equal(clip, before)
+    grey = denoise(clip[..., 0], SIGMA, method=method)
+    assert grey.shape == clip.shape[:3] and error(grey, flashing(40, 28).clip(0, 255)) < 0.4 * SIGMA
+
+
+@pytest.mark.slow
+def test_frame_by_frame_it_has_the_bits_of_the_whole() -> None:
+    clip = noisy(flashing()).clip(0, 255).astype(np.uint8)
+    method = NonLocal(preset="fast")
+    streamed = restore_frames(clip, SIGMA, method=method)
+    assert streamed is not None and streamed.how == SHARED.words
+    np.testing.assert_array_equal(np.stack(list(streamed.frames)), denoise(clip, SIGMA, method=method))
+
+
+@pytest.mark.slow
+def test_progress_rises() -> None:
+    told: list[float] = []
+    method = NonLocal(preset="fast")
+    restore(noisy(flashing()), SIGMA, method=method, callback=lambda fraction, stage: told.append(fraction))
+    assert told == sorted(told) and told[-1] == 1.0
+
+
+def test_parts_are_refused() -> None:
+    clip = noisy(flashing(40, 28))
+    with pytest.raises(ValueError, match="by what many of them share reach across all"):
+        settle(plan(clip, SIGMA, method=NonLocal(planes="shared")), clip)

@@ -41,6 +41,7 @@ TABLES = {  # long: not part of `all`
     "race-bm3d": "benchmarks.races.bm3d",
     "race-volume": "benchmarks.races.volume",
     "race-video": "benchmarks.races.video",
+    "race-series": "benchmarks.races.series",
     "made-noise": "benchmarks.real_noise.made",
     "raw-noise": "benchmarks.real_noise.raw",
     "star-field": "benchmarks.real_noise.stars",

@@ -96,6 +96,20 @@ class SequenceRace:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SeriesRace:
+    """A series of volumes or a clip, denoised by one of several methods on the same noise."""
+
+    race: str
+    series: str
+    method: str
+    sigma: float
+    psnr: float
+    seconds: float
+    threads: int
+    shape: list[int]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Ablation:
     """A method with one change, compared with the unchanged method on the same noise."""
 

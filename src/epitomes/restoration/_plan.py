@@ -22,6 +22,7 @@ from epitomes.restoration.flux import with_fluxes
 from epitomes.restoration.masks import bad_pixels, filled, missing_note
 from epitomes.restoration.method import Callback, Estimate, Method, within
 from epitomes.restoration.non_local import NonLocal
+from epitomes.restoration.non_local.volumes import may_share, memory_of_frames
 from epitomes.restoration.patchwise import Patchwise
 from epitomes.restoration.planning import Trial
 from epitomes.restoration.restored import Restored
@@ -91,7 +92,11 @@ class Plan:
         if isinstance(self.method, NonLocal) and self.method.prepare(shape, self.layout.n_channels is not None) == 3:
             together = max(map(len, parts_of(self.method, self.layout)))
             # Planes that stages hold, of all time points that may be denoised together, and the result.
-            return plane * channels * together * 1900 + 9 * math.prod(self.layout.shape)
+            held = plane * channels * together * 1900
+            deep = shape[0], shape[1], shape[2]
+            if self.method.planes in ("auto", "shared") and together == 1 and may_share(deep, channels):
+                held = max(held, memory_of_frames(deep, channels))
+            return held + 9 * math.prod(self.layout.shape)
         copies = 20 * channels if isinstance(self.method, NonLocal) else 40  # bytes per pixel
         return plane * copies + shape[self.layout.spatial - 1] * channels * 20_000 + 8 * math.prod(self.layout.shape)
 

@@ -72,8 +72,13 @@ def test_windows() -> None:
         assert [k for window in found for k in window] == list(range(shape[0]))
         longest = max(len(window) for window in found)
         assert longest <= min(MOST, max(2, shape[1] * shape[2] // PIXELS))
-        assert longest * shape[1] * shape[2] <= 2**24
-    assert may_share((64, 512, 512)) and not may_share((LEAST - 1, 64, 64)) and not may_share((300, 20, 20))
+        assert longest * shape[1] * shape[2] <= 2**23 or longest <= 4
+    assert (
+        may_share((300, 512, 512))
+        and not may_share((300, 1024, 1024))
+        and not may_share((LEAST - 1, 64, 64))
+        and not may_share((300, 19, 19))
+    )
 
 
 def test_short_clips_are_not_tried() -> None:

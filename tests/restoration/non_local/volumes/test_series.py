@@ -40,7 +40,7 @@ def error(estimate: Floats, clean: Floats) -> float:
     return float(np.sqrt(np.mean(np.square(estimate - clean))))
 
 
-@pytest.mark.parametrize(("side", "most"), [(2000, FEWEST), (512, 16), (96, MOST)])
+@pytest.mark.parametrize(("side", "most"), [(2000, FEWEST), (256, 16), (90, MOST)])
 def test_windows_hold_every_time_point_once(side: int, most: int) -> None:
     for n in range(1, 300, 7):
         found = windows(n, side * side)

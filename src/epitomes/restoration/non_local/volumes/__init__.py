@@ -1,7 +1,7 @@
 """Volumes and video: groups of similar patches across planes, one plane after another."""
 
 from epitomes.restoration.non_local.volumes.arrangement import ARRANGEMENTS, SHARED, n_tried, name_of, related, tried_on
-from epitomes.restoration.non_local.volumes.frames import arranged, denoise_frames
+from epitomes.restoration.non_local.volumes.frames import arranged, denoise_frames, may_share, memory_of_frames
 from epitomes.restoration.non_local.volumes.method import (
     Whole,
     chosen,
@@ -27,7 +27,9 @@ __all__ = [
     "denoise_frames",
     "denoise_series",
     "denoise_volume",
+    "may_share",
     "measured",
+    "memory_of_frames",
     "n_tried",
     "name_of",
     "named",

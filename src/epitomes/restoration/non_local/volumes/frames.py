@@ -24,11 +24,13 @@ from epitomes.restoration.non_local.volumes.method import (
     trial_stages,
 )
 from epitomes.restoration.non_local.volumes.series import MIXED, Series, denoise_series, windows
+from epitomes.restoration.non_local.volumes.stream import Triple
 
-LEAST = 32  # planes, below which groups across planes reach far enough
+LEAST = 24  # planes of a window, below which groups across planes reach far enough
 MOST = 64  # planes of a window
 PIXELS = 16  # for each plane of a window, at least: with fewer, directions are those of the noise
-VALUES = 2**24  # in a window: planes of large clips are as many as fit
+VALUES = 2**23  # in a window: of large planes there are fewer
+BYTES = 110  # of memory for each of these
 TILE = 64  # planes, rows and columns of the trial
 SURE = 2.0  # standard errors by which it must be better
 TRIAL_SHARE = 0.3  # of the time that it takes to choose among arrangements
@@ -46,7 +48,7 @@ def arranged(
 ) -> Arrangement:
     """The arrangement that `planes` names; with "auto" the one that suits a volume or clip best, maybe `SHARED`."""
     found = chosen(image, sigma, planes, spacing, preset, seed, threads, within(callback, 0.0, 1 - TRIAL_SHARE))
-    if planes != "auto" or spacing is not None or not may_share(shape_of(image)):
+    if planes != "auto" or spacing is not None or not may_share(shape_of(image), channels_of(image)):
         return found
     ways: list[Callable[..., list[Array]]] = [partial(_across, arrangement=found), _shared]
     attempts = [partial(way, preset=preset, threads=threads) for way in ways]
@@ -56,16 +58,26 @@ def arranged(
     return SHARED if best else found
 
 
-def may_share(shape: tuple[int, int, int]) -> bool:
+def may_share(shape: Triple, channels: int = 1) -> bool:
     """Whether windows of a volume or clip are long enough for `SHARED`."""
-    return min(len(window) for window in windows_of(shape)) >= LEAST
+    return min(len(window) for window in windows_of(shape, channels)) >= LEAST
 
 
-def windows_of(shape: tuple[int, int, int]) -> list[range]:
+def memory_of_frames(shape: Triple, channels: int = 1) -> int:
+    """What a volume or clip needs beside itself if it is denoised so, in bytes."""
+    return BYTES * shape[1] * shape[2] * channels * max(map(len, windows_of(shape, channels)))
+
+
+def windows_of(shape: Triple, channels: int = 1) -> list[range]:
     """Planes that are denoised together."""
     n, high, wide = shape
     most = min(MOST, max(2, high * wide // PIXELS))
-    return windows(n, high * wide, most=most, values=VALUES)
+    return windows(n, high * wide * channels, most=most, values=VALUES)
+
+
+def channels_of(image: Array) -> int:
+    """How many channels a volume has."""
+    return image.shape[3] if image.ndim == 4 else 1
 
 
 def denoise_frames(
@@ -79,7 +91,7 @@ def denoise_frames(
 ) -> Iterator[Array]:
     """The planes of a clip `(planes, height, width[, channels])` by what they share, window after window."""
     done, n = 0, len(image)
-    for window in windows_of(shape_of(image)):
+    for window in windows_of(shape_of(image), channels_of(image)):
         part = within(callback, done / n, (done + len(window)) / n)
         series = _series(np.asarray(image[window.start : window.stop]), sigma)
         for volume in denoise_series(series, SHARED, preset=preset, dtype=dtype, threads=threads, callback=part):

@@ -38,7 +38,7 @@ from epitomes.restoration.non_local.volumes.stream import Stage
 
 SURE = 2.0  # standard errors by which time points must be better together
 FEWEST, MOST = 4, 128  # volumes that are denoised together, at most: fewer where planes are large
-VALUES = 2**22  # in the planes of a window at one place; stages hold about twelve of these
+VALUES = 2**20  # in the planes of a window at one place; stages hold about twelve of these
 SAMPLE = 2**18  # values of a volume that show how volumes vary together
 JOINED, MIXED = "joined", "mixed"  # turned into frequencies, or into directions in which they vary together
 

@@ -34,7 +34,7 @@ def volumes(folder: Path | None) -> Iterator[Sequence]:
     """Two crops of the brain, one of them with every third plane, one of snow, and the NIfTI files of a folder."""
     if (home := package("nilearn")) is not None:
         brain = scaled(read(home / TEMPLATE).pixels)
-        yield Sequence("brain", brain[80:120, 70:150, 60:140], "nilearn")
+        yield Sequence("brain", brain[80:120, 70:150, 60:140], "nilearn", 1.0)
         yield Sequence("brain, every third plane", brain[40:136:3, 110:174, 60:124], "nilearn", 3.0)
     if (home := package("spam")) is not None:
         yield Sequence("snow", scaled(read(home / SNOW).pixels)[34:66, 18:82, 18:82], "spam")

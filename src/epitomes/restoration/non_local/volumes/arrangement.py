@@ -102,11 +102,13 @@ Try = Callable[[Array, float], Iterable[Array]]  # estimates of a noisy tile wit
 def candidates(spacing: float | None) -> list[Arrangement]:
     """Arrangements to try; the first is taken where no other is surely better.
 
-    `spacing` is the distance of planes over that of pixels, if it is known. Where planes lie far apart, patches are not
-    deep, and groups reach as far across planes as within them.
+    `spacing` is the distance of planes over that of pixels, if it is known. Then nothing moves from plane to plane. Where
+    planes lie far apart, patches are not deep, and groups reach as far across planes as within them.
     """
-    if spacing is None or spacing < APART:
+    if spacing is None:
         return list(ACROSS)
+    if spacing < APART:
+        return [each for each in ACROSS if not each.aligned]
     deep, far = max(1, round(REACH / spacing)), round(REACH)
     near = [
         replace(each, search=each.search.reaching((deep, far, far)), coding=each.coding.reaching((deep, far, far)))

@@ -232,4 +232,4 @@ class TestAdapt:
         monkeypatch.setattr(passes, "run", watched)
         AdaptPass().run(state, seed=0, threads=1)
         AdaptPass(batch=20).run(state, seed=0, threads=1)
-        assert asked == [-(-2 * 33 * 37 // 1000), 24]
+        assert asked == [-(-2 * 33 * 37 // 2000), 12]

@@ -30,8 +30,8 @@ from epitomes.restoration.whole_image import Support, WholeImage
 
 ROWS = 256  # of an image whose residual is averaged at once
 MOST_ATOMS = 20.0  # per patch: from there on an adapted epitome gains nothing
-CODED_ATOMS = 160.0  # per patch, over all steps of learning
-PATCH_COST = 18.0  # of a learned patch in a step, relative to a pixel in a pass: for the progress shown
+CODED_ATOMS = 80.0  # per patch, over all steps of learning
+PATCH_COST = 10.0  # of a learned patch in a step, relative to a pixel in a pass: for the progress shown
 
 Advance = Callable[[float], None]  # told the fraction of a pass that is done
 Side = tuple[int, ...]  # of a patch, along each axis
@@ -96,8 +96,8 @@ class AdaptPass:
     """Adapt the epitome to the current estimate; of colours, to their lightness."""
 
     lam: float = 0.6  # in units of the noise; estimates hold little of it
-    most_steps: int = 24
-    batch: int = 1000
+    most_steps: int = 12
+    batch: int = 2000
 
     def __post_init__(self) -> None:
         positive("lam", self.lam)

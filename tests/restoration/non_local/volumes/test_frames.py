@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from scipy.ndimage import gaussian_filter
 from epitomes import denoise, restore
 from epitomes.restoration import NonLocal, plan
 from epitomes.restoration.non_local.volumes import SHARED, arranged
-from epitomes.restoration.non_local.volumes.frames import LEAST, MOST, PIXELS, may_share, windows_of
+from epitomes.restoration.non_local.volumes.frames import LEAST, MOST, PIXELS, may_share, n_directions, windows_of
 from epitomes.restoration.parts import settle
 from epitomes.restoration.streaming import restore_frames
 
@@ -43,6 +45,25 @@ def noisy(clip: Floats) -> Floats:
 
 def error(estimate: Floats, clean: Floats) -> float:
     return float(np.sqrt(np.mean(np.square(np.asarray(estimate, np.float64) - clean))))
+
+
+class OneByOne:
+    """A clip in a file: frames are read one after another, or in parts."""
+
+    def __init__(self, pixels: NDArray[np.uint8]) -> None:
+        self._pixels, self.shape, self.dtype, self.size = pixels, pixels.shape, pixels.dtype, pixels.size
+
+    def __len__(self) -> int:
+        return len(self._pixels)
+
+    def __iter__(self) -> Iterator[NDArray[np.uint8]]:
+        return iter(self._pixels)
+
+    def __getitem__(self, key: Any, /) -> NDArray[np.uint8]:
+        return self._pixels[key]
+
+    def mean(self, dtype: Any = np.float64) -> Any:
+        return self._pixels.mean(dtype=dtype)
 
 
 @pytest.mark.slow
@@ -81,6 +102,13 @@ def test_windows() -> None:
     )
 
 
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_directions_in_which_planes_vary(n: int, rng: np.random.Generator) -> None:
+    scenes, courses = rng.standard_normal((n, 30 * 40)), rng.standard_normal((n, 50))
+    clip = 20 * (courses.T @ scenes).reshape(50, 30, 40) + 7.0
+    assert n_directions(clip + 3 * rng.standard_normal(clip.shape), 3.0) == n
+
+
 def test_short_clips_are_not_tried() -> None:
     clip = noisy(flashing())[: LEAST - 1]
     assert arranged(clip, SIGMA, "auto", None, "fast", 0, 1) is not SHARED
@@ -103,7 +131,7 @@ def test_threads_colours_and_dtypes() -> None:
 def test_frame_by_frame_it_has_the_bits_of_the_whole() -> None:
     clip = noisy(flashing()).clip(0, 255).astype(np.uint8)
     method = NonLocal(preset="fast")
-    streamed = restore_frames(clip, SIGMA, method=method)
+    streamed = restore_frames(OneByOne(clip), SIGMA, method=method)
     assert streamed is not None and streamed.how == SHARED.words
     np.testing.assert_array_equal(np.stack(list(streamed.frames)), denoise(clip, SIGMA, method=method))
 

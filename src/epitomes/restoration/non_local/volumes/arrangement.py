@@ -102,8 +102,8 @@ Try = Callable[[Array, float], Iterable[Array]]  # estimates of a noisy tile wit
 def candidates(spacing: float | None) -> list[Arrangement]:
     """Arrangements to try; the first is taken where no other is surely better.
 
-    `spacing` is the distance of planes over that of pixels, if it is known. Then nothing moves from plane to plane. Where
-    planes lie far apart, patches are not deep, and groups reach as far across planes as within them.
+    `spacing` is the distance of planes over that of pixels, if it is known. Then nothing moves from plane to plane.
+    Where planes lie far apart, patches are not deep, and groups reach as far across planes as within them.
     """
     if spacing is None:
         return list(ACROSS)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import islice
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -33,6 +34,8 @@ VALUES = 2**23  # in a window: of large planes there are fewer
 BYTES = 110  # of memory for each of these
 TILE = 64  # planes, rows and columns of the trial
 SURE = 2.0  # standard errors by which it must be better
+FEW = 0.35  # directions that stand out of the noise, per plane: where there are more, it is not even tried
+ABOVE = 1.05  # times the edge of the noise
 TRIAL_SHARE = 0.3  # of the time that it takes to choose among arrangements
 
 
@@ -50,12 +53,27 @@ def arranged(
     found = chosen(image, sigma, planes, spacing, preset, seed, threads, within(callback, 0.0, 1 - TRIAL_SHARE))
     if planes != "auto" or spacing is not None or not may_share(shape_of(image), channels_of(image)):
         return found
+    tile = np.asarray(image[_tile(image)], np.float64)
+    if n_directions(tile, sigma) > FEW * len(tile):
+        return found
     ways: list[Callable[..., list[Array]]] = [partial(_across, arrangement=found), _shared]
     attempts = [partial(way, preset=preset, threads=threads) for way in ways]
-    best = best_of([np.asarray(image[_tile(image)], np.float64)], sigma, attempts, seed, SURE)
+    best = best_of([tile], sigma, attempts, seed, SURE)
     if callback is not None:
         callback(1.0, "comparing arrangements of planes")
     return SHARED if best else found
+
+
+def n_directions(planes: Array, sigma: float) -> int:
+    """In how many directions planes vary together, by more than noise does: beyond `(sqrt(m) + sqrt(n))^2 sigma^2`.
+
+    That is the largest eigenvalue of the products of n planes of m values of white noise, about.
+    """
+    rows = planes.reshape(len(planes), -1)
+    rows = rows - rows.mean(axis=1, keepdims=True)
+    energies = np.linalg.eigvalsh(np.einsum("ap,bp->ab", rows, rows))
+    edge = ABOVE * (np.sqrt(rows.shape[0]) + np.sqrt(rows.shape[1])) ** 2 * sigma**2
+    return int(np.count_nonzero(energies > edge))
 
 
 def may_share(shape: Triple, channels: int = 1) -> bool:
@@ -77,7 +95,7 @@ def windows_of(shape: Triple, channels: int = 1) -> list[range]:
 
 def channels_of(image: Array) -> int:
     """How many channels a volume has."""
-    return image.shape[3] if image.ndim == 4 else 1
+    return image.shape[3] if len(image.shape) == 4 else 1
 
 
 def denoise_frames(
@@ -90,10 +108,10 @@ def denoise_frames(
     callback: Callback | None,
 ) -> Iterator[Array]:
     """The planes of a clip `(planes, height, width[, channels])` by what they share, window after window."""
-    done, n = 0, len(image)
+    done, n, planes = 0, len(image), iter(image)  # of a file, it is read once
     for window in windows_of(shape_of(image), channels_of(image)):
         part = within(callback, done / n, (done + len(window)) / n)
-        series = _series(np.asarray(image[window.start : window.stop]), sigma)
+        series = _series(np.stack(list(islice(planes, len(window)))), sigma)
         for volume in denoise_series(series, SHARED, preset=preset, dtype=dtype, threads=threads, callback=part):
             yield volume[0]
         done += len(window)

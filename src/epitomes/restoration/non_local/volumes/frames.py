@@ -32,7 +32,7 @@ MOST = 64  # planes of a window
 PIXELS = 16  # for each plane of a window, at least: with fewer, directions are those of the noise
 VALUES = 2**23  # in a window: of large planes there are fewer
 BYTES = 110  # of memory for each of these
-TILE = 64  # planes, rows and columns of the trial
+TILE = 64  # rows and columns of the trial, which has as many planes as a window
 SURE = 2.0  # standard errors by which it must be better
 FEW = 0.35  # directions that stand out of the noise, per plane: where there are more, it is not even tried
 ABOVE = 1.05  # times the edge of the noise
@@ -123,10 +123,11 @@ def _series(planes: Array, sigma: float) -> Series:
 
 
 def _tile(image: Array) -> tuple[slice, slice, slice]:
-    """Many planes of the part of a clip that has most structure."""
+    """As many planes as a window has, of the part of a clip that has most structure."""
+    longest = max(map(len, windows_of(shape_of(image), channels_of(image))))
     found = []
-    for place, size in zip(tile_places(image, 1)[0], image.shape[:3], strict=True):
-        length = min(TILE, size)
+    for place, size, most in zip(tile_places(image, 1)[0], image.shape[:3], (longest, TILE, TILE), strict=True):
+        length = min(most, size)
         first = min(max((place.start + place.stop - length) // 2, 0), size - length)
         found.append(slice(first, first + length))
     return found[0], found[1], found[2]

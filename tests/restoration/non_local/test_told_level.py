@@ -8,7 +8,7 @@ from restoration_cases import grey, psnr, white_noise
 
 from epitomes import denoise, restore
 from epitomes.restoration import NonLocal
-from epitomes.restoration.non_local.told_level import HIGHEST, LOWEST, believed, block_variances
+from epitomes.restoration.non_local.told_level import HIGHEST, LOWEST, believed, block_variances, repeats
 
 SIGMA = 25.0
 
@@ -78,3 +78,24 @@ def test_what_was_used_is_said() -> None:
     assert told[1.0].notes == ()
     assert "more noise than was told" in told[0.75].notes[0]
     assert psnr(clean, told[0.75].image) > psnr(clean, denoise(noisy, 0.75 * SIGMA, method="paper"))
+
+
+def grating(n: int = 160) -> np.ndarray:
+    y, x = np.mgrid[:n, :n]
+    return np.asarray(np.sign(np.sin(0.9 * x + 1.3 * y)))
+
+
+def test_what_comes_again_is_no_noise() -> None:
+    noisy = (3 * grating() + white_noise((160, 160))).astype(np.float32)
+    assert repeats(noisy, 1.5) and believed(noisy, 3.0) == 1.0
+    assert not any(repeats((1.3 * white_noise((n, 160))).astype(np.float32), 1.3) for n in (60, 160, 1100))
+    wide = np.concatenate([noisy] * 8, axis=1)
+    assert repeats(wide, 1.5) == repeats(wide[:, 128:1152], 1.5)  # the middle of large images
+
+
+def test_gratings_are_denoised_with_the_level_that_is_told() -> None:
+    clean = 128 + 60 * grating(96)
+    noisy = clean + SIGMA * white_noise(clean.shape)
+    restored = restore(noisy, SIGMA, method=NonLocal(preset="balanced"))
+    assert restored.notes == ()
+    assert psnr(clean, restored.image) > 27

@@ -62,11 +62,14 @@ def measure(name: str, clean: NDArray[np.float32], sigma: int, options: Options)
 
 
 def ours(noisy: NDArray[Any], sigma: float, options: Options) -> Runs:
-    alone = {"balanced, one by one": {"times": "single"}} if noisy.ndim == 4 else {"balanced, deep": {"planes": "deep"}}
-    settings = {preset: {"preset": preset} for preset in ("fast", *options.presets)} | alone
+    methods = {preset: NonLocal(preset=preset) for preset in ("fast", *options.presets)}
+    if noisy.ndim == 4:
+        methods["balanced, one by one"] = NonLocal(times="single")
+    else:
+        methods["balanced, deep"] = NonLocal(planes="deep")
     return {
-        name: partial(denoise, noisy, sigma, spatial=3, method=NonLocal(**chosen), threads=options.threads)  # type: ignore[arg-type]
-        for name, chosen in settings.items()
+        name: partial(denoise, noisy, sigma, spatial=3, method=method, threads=options.threads)
+        for name, method in methods.items()
     }
 
 

@@ -53,30 +53,29 @@ class AcrossPlanes:
         """Denoise a volume or clip with white noise; None if neighbouring planes have little in common."""
         if self.whole is None and self.planes == "auto" and self.epitome is None and not related(image, sigma):
             return None
-        planes, share = self.planes, 0.0
-        if self.whole is None and self.epitome is None:
-            share = trial_share(shape_of(image), planes, self.spacing, self.preset)
+        share, dtype = 0.0, float_type(image)
+        if self.whole is None:
+            share = trial_share(shape_of(image), self.planes, self.spacing, self.preset)
+            choose = arranged if self.epitome is None else chosen
             trial = within(callback, 0.0, share)
-            arrangement = arranged(image, sigma, planes, self.spacing, self.preset, seed, threads, trial)
-            planes = arrangement.name
-        rest, dtype = within(callback, share, 1.0), float_type(image)
-        if planes == SHARED.name:
+            how = choose(image, sigma, self.planes, self.spacing, self.preset, seed, threads, trial)
+        else:
+            how = self._known(None).arrangement
+        used = cosine_dictionary(how.coding.patch) if self.epitome is None else self.epitome
+        rest = within(callback, share, 1.0)
+        if how is SHARED:
             frames = denoise_frames(image, sigma, preset=self.preset, dtype=dtype, threads=threads, callback=rest)
-            return Estimate(np.stack(list(frames)), cosine_dictionary(SHARED.coding.patch), None, 0.0, how=SHARED.words)
-        found, how = denoise_volume(
+            return Estimate(np.stack(list(frames)), used, None, 0.0, how=how.words)
+        found = denoise_volume(
             image,
             sigma,
+            measured(image, sigma, how) if self.whole is None else self._known(turn_for(self.whole, image[0])),
             preset=self.preset,
-            planes=planes,
-            spacing=self.spacing,
             epitome=self.epitome,
             dtype=dtype,
-            seed=seed,
             threads=threads,
             callback=rest,
-            whole=None if self.whole is None else self._known(turn_for(self.whole, image[0])),
         )
-        used = cosine_dictionary(how.coding.patch) if self.epitome is None else self.epitome
         return Estimate(found, used, None, 0.0, how=how.words)
 
     def for_parts(self, sample: Array, sigma: float) -> WholeImage:

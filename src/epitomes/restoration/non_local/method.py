@@ -144,6 +144,11 @@ class NonLocal:
                 raise TypeError(f"passes must be objects such as AtomsPass() and FeedbackPass(), got {step!r}")
         if self.epitome is not None:
             _require_usable(self.epitome)
+            if self.planes == "shared" and len(self.epitome.phi.patch_shape) == 3:
+                raise ValueError(
+                    f"planes='shared' needs patches within a plane, got an epitome with patches of shape "
+                    f"{self.epitome.phi.patch_shape}: leave out epitome, or use planes='auto'"
+                )
 
     @property
     def label(self) -> str:

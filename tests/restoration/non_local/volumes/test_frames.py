@@ -12,9 +12,19 @@ from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
 from epitomes import denoise, restore
+from epitomes.learn import smooth_noise
+from epitomes.phi import windows
 from epitomes.restoration import NonLocal, plan
 from epitomes.restoration.non_local.volumes import SHARED, arranged
-from epitomes.restoration.non_local.volumes.frames import LEAST, MOST, PIXELS, may_share, n_directions, windows_of
+from epitomes.restoration.non_local.volumes.frames import (
+    LEAST,
+    MOST,
+    PIXELS,
+    may_share,
+    memory_of_frames,
+    n_directions,
+    windows_of,
+)
 from epitomes.restoration.parts import settle
 from epitomes.restoration.streaming import restore_frames
 
@@ -148,3 +158,18 @@ def test_parts_are_refused() -> None:
     clip = noisy(flashing(40, 28))
     with pytest.raises(ValueError, match="by what many of them share reach across all"):
         settle(plan(clip, SIGMA, method=NonLocal(planes="shared")), clip)
+
+
+def test_an_epitome_of_volumes_is_refused() -> None:
+    epitome = smooth_noise(windows((8, 12, 12), (4, 6, 6)))
+    with pytest.raises(ValueError, match="leave out epitome, or use planes='auto'"):
+        NonLocal(planes="shared", epitome=epitome)
+
+
+def test_plans_tell_the_memory_of_long_windows() -> None:
+    clip = noisy(flashing())
+    deep, shared, either = (
+        plan(clip, SIGMA, method=NonLocal(planes=name)).memory for name in ("deep", "shared", "auto")
+    )
+    assert either == shared == deep + memory_of_frames((64, 40, 40)) - 1900 * 40 * 40
+    assert memory_of_frames((64, 40, 40), 3) == 3 * memory_of_frames((64, 40, 40)) > 0

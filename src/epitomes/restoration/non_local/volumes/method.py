@@ -16,7 +16,7 @@ from epitomes.groups._bands import Slice
 from epitomes.groups._estimate import LINES
 from epitomes.noise.dct_blocks import cosines
 from epitomes.phi import flat
-from epitomes.restoration.method import Callback, within
+from epitomes.restoration.method import Callback
 from epitomes.restoration.non_local.colour import Turn, from_planar, to_planar
 from epitomes.restoration.non_local.passes import atoms_of, coding_patches
 from epitomes.restoration.non_local.volumes.arrangement import (
@@ -61,34 +61,25 @@ class Whole:
 def denoise_volume(
     image: Array,
     sigma: float,
+    whole: Whole,
     *,
     preset: str,
-    planes: str,
-    spacing: float | None,
     epitome: Epitome | None,
     dtype: DTypeLike,
-    seed: int,
     threads: int | None,
     callback: Callback | None,
-    whole: Whole | None = None,
-) -> tuple[Array, Arrangement]:
-    """Denoise a volume or clip `(planes, height, width[, channels])` with white noise; return how it was taken, too.
+) -> Array:
+    """Denoise a volume or clip `(planes, height, width[, channels])`, or a part of one, with white noise.
 
-    `planes` names an arrangement, or is "auto". Atoms are those of the epitome, whose patches have three axes; without
-    one they are cosines. Of a part of a volume, `whole` has been settled.
+    Atoms are those of the epitome, whose patches have three axes; without one they are cosines.
     """
-    share = 0.0
-    if whole is None:
-        share = trial_share(shape_of(image), planes, spacing, preset)
-        arrangement = chosen(image, sigma, planes, spacing, preset, seed, threads, within(callback, 0.0, share))
-        whole = measured(image, sigma, arrangement)
     stages = stages_of(preset, whole, shape_of(image), epitome)
     result = np.empty(image.shape, dtype)
     noisy = noisy_planes(image, sigma, whole)
-    advance = progress(stages, within(callback, share, 1.0), f"{len(image)} planes")
+    advance = progress(stages, callback, f"{len(image)} planes")
     for k, plane in enumerate(stream(noisy, shape_of(image), whole, stages, threads, advance)):
         result[k] = from_planar(plane.current[:, None], whole.mean, sigma, whole.turn, image.shape[1:], dtype)
-    return result, whole.arrangement
+    return result
 
 
 def progress(stages: list[Stage], callback: Callback | None, words: str) -> Callable[[float], None]:
